@@ -17,18 +17,28 @@ use tools::convert::convert;
 use tools::writer::Writer;
 
 /// Tiny models, a checkpoint of each kind that converters take.
-const MODELS: [&str; 12] = [
+const MODELS: [&str; 22] = [
     "odd-f32",
     "tied-bf16",
     "gqa4-f16",
     "yarn-bf16",
     "llama2-f16",
     "mistral-bf16",
+    "ministral3-bf16",
+    "smollm3-bf16",
+    "smollm3-yarn-bf16",
+    "granite-bf16",
+    "gemma3-bf16",
+    "phi3-long-f32",
+    "phi3-short-bf16",
+    "qwen2-bf16",
     "moe-bf16",
     "gpt-oss-bf16",
     "gpt-oss-mxfp4",
+    "glm4-moe-bf16",
     "deepseek-bf16",
     "../../../models/qwen3-tiny",
+    "../../../models/gpt-oss-tiny",
     "../../../models/kimi-tiny",
 ];
 
@@ -60,6 +70,17 @@ fn gguf_logits_equal_those_of_the_checkpoint() {
         let wanted = logits(&ModelFiles::Directory(folder.clone()));
         assert!(logits_of(&convert(&folder)) == wanted, "{name}");
     }
+}
+
+/// The file has what frequencies are divided by, rounded to f32.
+#[test]
+fn gguf_of_llama3_has_its_stretched_frequencies() {
+    let folder = folder("llama3-bf16");
+    let wanted = logits(&ModelFiles::Directory(folder.clone()));
+    let got = logits_of(&convert(&folder));
+    let greatest = wanted.iter().fold(0f32, |most, x| most.max(x.abs()));
+    let apart = got.iter().zip(&wanted).fold(0f32, |most, (a, b)| most.max((a - b).abs()));
+    assert!(apart < 1e-5 * greatest, "{apart} apart, greatest {greatest}");
 }
 
 #[test]
@@ -123,14 +144,14 @@ fn values(kind: BlockType, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn matrices_in_blocks_have_the_logits_of_their_values() {
     for (name, kind, number) in [
-        ("llama2-f16", BlockType::Q8_0, 8),
-        ("llama2-f16", BlockType::Q4_0, 2),
-        ("moe-bf16", BlockType::Q4_1, 3),
-        ("moe-bf16", BlockType::Q5_0, 6),
+        ("llama3-bf16", BlockType::Q8_0, 8),
+        ("llama3-bf16", BlockType::Q4_0, 2),
+        ("tied-bf16", BlockType::Q4_1, 3),
+        ("tied-bf16", BlockType::MXFP4, 39),
+        ("glm4-moe-bf16", BlockType::Q5_0, 6),
         ("gpt-oss-bf16", BlockType::Q5_1, 7),
         ("gpt-oss-bf16", BlockType::IQ4_NL, 20),
-        ("deepseek-bf16", BlockType::Q8_0, 8),
-        ("llama2-f16", BlockType::MXFP4, 39),
+        ("../../../models/kimi-tiny", BlockType::Q8_0, 8),
     ] {
         let mut stored = convert(&folder(name));
         let mut widened = stored.clone();

@@ -31,9 +31,9 @@ impl Gguf<'_> {
         let text = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
         match name {
             "config.json" => config_json(self).map(Some),
-            "generation_config.json" => generation_config(keys).map(json_text),
+            "generation_config.json" => generation_config(keys).map(json_text).map(Some),
             "tokenizer.json" => tokenizer_json(self).map(Some),
-            "tokenizer_config.json" => tokenizer_config(keys).map(json_text),
+            "tokenizer_config.json" => tokenizer_config(keys).map(json_text).map(Some),
             "chat_template.jinja" => Ok(text(keys.text(TEMPLATE)?)),
             "additional_chat_templates/tool_use.jinja" => {
                 Ok(text(keys.text(&format!("{TEMPLATE}.tool_use"))?))
@@ -43,8 +43,8 @@ impl Gguf<'_> {
     }
 }
 
-fn json_text(object: Map<String, Value>) -> Option<Vec<u8>> {
-    Some(Value::Object(object).to_string().into_bytes())
+fn json_text(object: Map<String, Value>) -> Vec<u8> {
+    Value::Object(object).to_string().into_bytes()
 }
 
 /// `generation_config.json`: the tokens that end a turn, and sampling parameters. A file that

@@ -139,13 +139,12 @@ fn place(tensor: &mut Tensor<'_>, (data, alignment): (u64, u64), file: usize) ->
     }
     let start = data.checked_add(offset).and_then(|start| usize::try_from(start).ok());
     let end = start.zip(bytes).and_then(|(start, bytes)| start.checked_add(bytes));
-    match start.zip(end).filter(|(_, end)| *end <= file) {
-        Some((start, end)) => tensor.range = start..end,
-        None => {
-            let kind = kind.name();
-            return Err(format!("truncated: {kind} {shape:?} from {offset} on, in a file of {file} bytes"));
-        }
-    }
+    let within = start.zip(end).filter(|(_, end)| *end <= file);
+    let (start, end) = within.ok_or_else(|| {
+        let kind = kind.name();
+        format!("truncated: {kind} {shape:?} from {offset} on, in a file of {file} bytes")
+    })?;
+    tensor.range = start..end;
     Ok(())
 }
 

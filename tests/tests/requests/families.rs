@@ -1,12 +1,17 @@
-//! A model of each family that the engine supports, from its directory to the tokens of an answer.
+//! A model of each family that the engine supports, from its directory or its GGUF file to the
+//! tokens of an answer.
 
 use std::path::{Path, PathBuf};
 
 use engine::cpu::Numerics;
 use model::{EngineChoice, ModelOptions};
 use serde_json::{Value, json};
-use tests::client::post;
+use tests::client::{get, post};
 use tests::server::{Setup, TestServer};
+
+#[path = "../../../host/gguf/tests/tools/mod.rs"]
+mod tools;
+use tools::{convert::convert, tokens};
 
 /// The engine's tiny random models, and the parser of each (`None`: `auto`). All have the embedded
 /// model's template, which contradicts the types of some.
@@ -54,9 +59,18 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
     model
 }
 
-fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
+/// Makes a GGUF file of a tiny model, with the embedded model's tokenizer and template.
+fn gguf(folder: &Path, name: &str) -> PathBuf {
+    let mut writer = convert(&golden(name));
+    tokens::write(&mut writer, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny"));
+    let path = folder.join(format!("{name}.gguf"));
+    std::fs::write(&path, writer.finish()).expect("written");
+    path
+}
+
+fn options(model: &Path, parser: Option<&str>) -> ModelOptions {
     ModelOptions {
-        model: Some(directory(folder, name).to_string_lossy().into_owned()),
+        model: Some(model.to_string_lossy().into_owned()),
         parser: parser.map(str::to_owned),
         engine: EngineChoice::Local,
         // With random weights, logits are so close that rounding would often change the next token.
@@ -65,14 +79,11 @@ fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn families_are_served_with_transformers_tokens() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut all: Vec<ModelOptions> =
-        MODELS.iter().map(|(name, parser)| options(folder.path(), name, *parser)).collect();
+/// Serves models, and checks the tokens of each against those of transformers.
+async fn check_tokens(mut all: Vec<ModelOptions>, names: &[&str]) -> TestServer {
     let model = all.remove(0);
     let server = TestServer::start(Setup { model, others: all, ..Setup::default() }).await;
-    for (name, _) in MODELS {
+    for name in names {
         let text = std::fs::read(golden(name).join("golden.json")).expect("a golden");
         let golden: Value = serde_json::from_slice(&text).expect("JSON");
         for prompt in golden["prompts"].as_array().expect("prompts") {
@@ -83,4 +94,23 @@ async fn families_are_served_with_transformers_tokens() {
             assert_eq!(answer["choices"][0]["token_ids"], prompt["greedy"], "{name}: {answer}");
         }
     }
+    server
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn families_are_served_with_transformers_tokens() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let of = |(name, parser): &(&str, Option<&str>)| options(&directory(folder.path(), name), *parser);
+    check_tokens(MODELS.iter().map(of).collect(), &MODELS.map(|(name, _)| name)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gguf_files_are_served_with_transformers_tokens() {
+    const NAMES: [&str; 6] =
+        ["llama3-bf16", "gemma3-bf16", "qwen2-bf16", "moe-bf16", "gpt-oss-mxfp4", "deepseek-bf16"];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let of = |name| options(&gguf(folder.path(), name), Some("none"));
+    let server = check_tokens(NAMES.into_iter().map(of).collect(), &NAMES).await;
+    let one = get(server.address, "/v1/models/llama3-bf16").await.json();
+    assert_eq!(one["max_model_len"], 512, "{one}");
 }

@@ -143,7 +143,9 @@ impl Weights {
             WeightSource::Gguf(weights) => weights.files(),
             WeightSource::Random(_) => return,
         };
-        files.iter().for_each(|(_, bytes)| bytes.release_pages());
+        for (_, bytes) in files {
+            bytes.release_pages();
+        }
     }
 
     /// The GGUF files, if the weights are in such.

@@ -26,6 +26,7 @@ pub(super) struct TokenizerJson<'a> {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the file format")]
 struct AddedToken<'a> {
     id: usize,
     content: &'a str,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::writer::{Key, Writer};
+use super::writer::Writer;
 
 /// A tensor of a checkpoint.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(crate) struct Stored {
 }
 
 /// Names within a layer: the checkpoint's parts, and the file's.
-const NAMES: [(&str, &str); 21] = [
+const NAMES: [(&str, &str); 25] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -40,6 +40,10 @@ const NAMES: [(&str, &str); 21] = [
     ("mlp.shared_experts.up_proj", "ffn_up_shexp"),
     ("mlp.shared_experts.down_proj", "ffn_down_shexp"),
     ("mlp.router", "ffn_gate_inp"),
+    ("self_attn.qkv_proj", "attn_qkv"),
+    ("mlp.gate_up_proj", "ffn_up"),
+    ("pre_feedforward_layernorm", "ffn_norm"),
+    ("post_feedforward_layernorm", "post_ffw_norm"),
 ];
 
 /// All tensors of a directory.
@@ -71,7 +75,8 @@ pub(crate) fn config(folder: &Path) -> Value {
 pub(crate) fn convert(folder: &Path) -> Writer {
     let (config, mut tensors) = (config(folder), tensors(folder));
     let mut writer = Writer::default();
-    super::keys::write(&mut writer, &config, &tensors);
+    super::keys::write(&mut writer, &config);
+    super::rope::write(&mut writer, &config);
     split_packed_experts(&mut tensors);
     stack_experts(&mut tensors);
     split_projections(&mut tensors, &config);
@@ -89,6 +94,18 @@ pub(crate) fn convert(folder: &Path) -> Writer {
     writer
 }
 
+/// Classes whose files have rows beside each other that are rotated together.
+const WITH_NEIGHBOURS: [&str; 5] = [
+    "LlamaForCausalLM",
+    "MistralForCausalLM",
+    "Ministral3ForCausalLM",
+    "SmolLM3ForCausalLM",
+    "GraniteForCausalLM",
+];
+
+/// Classes whose files say `post_attention_norm`.
+const WITH_POST_NORM: [&str; 3] = ["GptOssForCausalLM", "Gemma3ForCausalLM", "Glm4MoeForCausalLM"];
+
 /// The tensor under the file's name, its rows in the file's order. A vector becomes f32, as
 /// converters write it.
 fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored)> {
@@ -98,15 +115,19 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
         "lm_head.weight" => Some("output.weight"),
         _ => None,
     };
+    let class = config["architectures"][0].as_str().unwrap();
     let stored = if stored.shape.len() == 1 { widened(stored) } else { stored };
+    let has_one_added = class == "Gemma3ForCausalLM" && name.ends_with("norm.weight");
+    let stored = if has_one_added { one_added(stored) } else { stored };
     if let Some(whole) = whole {
         return Some((whole.to_owned(), stored));
     }
     let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
-    let is_gpt_oss = config["architectures"][0] == "GptOssForCausalLM";
     let part = match rest {
         "mlp.gate.weight" => "ffn_gate_inp.weight".to_owned(),
-        "post_attention_layernorm.weight" if is_gpt_oss => "post_attention_norm.weight".to_owned(),
+        "post_attention_layernorm.weight" if WITH_POST_NORM.contains(&class) => {
+            "post_attention_norm.weight".to_owned()
+        }
         "post_attention_layernorm.weight" => "ffn_norm.weight".to_owned(),
         _ => match NAMES.iter().find(|(own, _)| rest.starts_with(own)) {
             Some((own, part)) => format!("{part}{}", &rest[own.len()..]),
@@ -114,28 +135,35 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
             None => rest.to_owned(),
         },
     };
-    let is_llama =
-        matches!(config["architectures"][0].as_str(), Some("LlamaForCausalLM" | "MistralForCausalLM"));
+    let has_neighbours = WITH_NEIGHBOURS.contains(&class);
     let heads = |key: &str| usize::try_from(config[key].as_u64().unwrap()).unwrap();
     let stored = match rest.split('.').nth(1) {
-        Some("q_proj") if is_llama => neighbours(stored, heads("num_attention_heads")),
-        Some("k_proj") if is_llama => neighbours(stored, heads("num_key_value_heads")),
+        Some("q_proj") if has_neighbours => neighbours(stored, heads("num_attention_heads")),
+        Some("k_proj") if has_neighbours => neighbours(stored, heads("num_key_value_heads")),
         _ => stored,
     };
     Some((format!("blk.{layer}.{part}"), stored))
+}
+
+fn one_added(stored: Stored) -> Stored {
+    let values = stored.bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes) + 1.0);
+    Stored { bytes: values.flat_map(f32::to_le_bytes).collect(), ..stored }
 }
 
 fn widened(stored: Stored) -> Stored {
     let halves = stored.bytes.chunks_exact(2);
     let bytes = match stored.dtype.as_str() {
         "BF16" => halves.flat_map(|two| [0, 0, two[0], two[1]]).collect(),
-        "F16" => {
-            let wide = |two: &[u8]| half::f16::from_le_bytes([two[0], two[1]]).to_f32().to_le_bytes();
-            halves.flat_map(wide).collect()
-        }
+        "F16" => halves.flat_map(|two| half(u16::from_le_bytes([two[0], two[1]])).to_le_bytes()).collect(),
         _ => return stored,
     };
     Stored { dtype: "F32".to_owned(), bytes, ..stored }
+}
+
+/// Value of a finite half float: its bits where f32 has them, and the difference of the exponents.
+fn half(bits: u16) -> f32 {
+    let bits = u32::from(bits);
+    f32::from_bits((bits & 0x8000) << 16 | (bits & 0x7fff) << 13) * 2f32.powi(112)
 }
 
 /// Puts the rows that are rotated together beside each other.

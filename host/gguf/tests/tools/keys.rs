@@ -1,19 +1,23 @@
 //! Keys of a GGUF file, from the configuration of a tiny checkpoint.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use super::convert::Stored;
 use super::writer::{Key, Writer};
 
 /// Architectures: the checkpoint's class, and the file's name.
-const ARCHITECTURES: [(&str, &str); 6] = [
+const ARCHITECTURES: [(&str, &str); 13] = [
     ("LlamaForCausalLM", "llama"),
     ("MistralForCausalLM", "llama"),
+    ("Ministral3ForCausalLM", "mistral3"),
+    ("SmolLM3ForCausalLM", "smollm3"),
+    ("GraniteForCausalLM", "granite"),
+    ("Gemma3ForCausalLM", "gemma3"),
+    ("Phi3ForCausalLM", "phi3"),
+    ("Qwen2ForCausalLM", "qwen2"),
     ("Qwen3ForCausalLM", "qwen3"),
     ("Qwen3MoeForCausalLM", "qwen3moe"),
     ("GptOssForCausalLM", "gpt-oss"),
+    ("Glm4MoeForCausalLM", "glm4moe"),
     ("DeepseekV3ForCausalLM", "deepseek2"),
 ];
 
@@ -43,10 +47,31 @@ const SIZES: [(&str, &str); 22] = [
     ("v_head_dim", "attention.value_length_mla"),
 ];
 
-/// Writes the keys of a checkpoint; what its rotary embedding needs in tensors is written too.
-pub(crate) fn write(writer: &mut Writer, config: &Value, _: &BTreeMap<String, Stored>) {
+/// Numbers: the configuration's fields, and keys behind the architecture.
+const NUMBERS: [(&str, &str); 7] = [
+    ("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
+    ("routed_scaling_factor", "expert_weights_scale"),
+    ("attention_multiplier", "attention.scale"),
+    ("embedding_multiplier", "embedding_scale"),
+    ("residual_multiplier", "residual_scale"),
+    ("logits_scaling", "logit_scale"),
+    ("rope_local_base_freq", "rope.freq_base_swa"),
+];
+
+/// Name of the architecture in files.
+pub(crate) fn architecture(config: &Value) -> &'static str {
     let class = config["architectures"][0].as_str().unwrap();
-    let name = ARCHITECTURES.iter().find(|(other, _)| *other == class).unwrap().1;
+    ARCHITECTURES.iter().find(|(other, _)| *other == class).unwrap().1
+}
+
+/// A number as files have it.
+pub(crate) fn number(value: &Value) -> Option<f32> {
+    value.as_f64().map(|number| number as f32)
+}
+
+/// Writes the keys of a checkpoint, but for those of its rotary embedding.
+pub(crate) fn write(writer: &mut Writer, config: &Value) {
+    let name = architecture(config);
     writer.key("general.architecture", Key::Text(name));
     let mut written = Vec::new();
     for (field, key) in SIZES {
@@ -56,43 +81,23 @@ pub(crate) fn write(writer: &mut Writer, config: &Value, _: &BTreeMap<String, St
             writer.key(&format!("{name}.{key}"), Key::U32(u32::try_from(size).unwrap()));
         }
     }
-    let number = |value: &Value| value.as_f64().map(|number| number as f32);
-    let mut float = |key: &str, value: Option<f32>| {
-        if let Some(value) = value {
+    for (field, key) in NUMBERS {
+        if let Some(value) = number(&config[field]) {
             writer.key(&format!("{name}.{key}"), Key::F32(value));
         }
-    };
-    float("attention.layer_norm_rms_epsilon", number(&config["rms_norm_eps"]));
-    float("expert_weights_scale", number(&config["routed_scaling_factor"]));
-    let rope = if config["rope_parameters"].is_object() {
-        &config["rope_parameters"]
-    } else {
-        &config["rope_scaling"]
-    };
-    let theta = number(&rope["rope_theta"]).or_else(|| number(&config["rope_theta"]));
-    float("rope.freq_base", theta);
-    if rope["rope_type"] == "yarn" || rope["type"] == "yarn" {
-        float("rope.scaling.factor", number(&rope["factor"]));
-        float("rope.scaling.yarn_beta_fast", number(&rope["beta_fast"]));
-        float("rope.scaling.yarn_beta_slow", number(&rope["beta_slow"]));
-        float("rope.scaling.yarn_attn_factor", number(&rope["attention_factor"]));
-        float("rope.scaling.yarn_log_multiplier", number(&rope["mscale_all_dim"]).map(|all| 0.1 * all));
-        let original = rope["original_max_position_embeddings"].as_u64();
-        writer.key(&format!("{name}.rope.scaling.type"), Key::Text("yarn"));
-        if let Some(original) = original {
-            let key = format!("{name}.rope.scaling.original_context_length");
-            writer.key(&key, Key::U32(u32::try_from(original).unwrap()));
+    }
+    let size = |field: &str| u32::try_from(config[field].as_u64().unwrap()).unwrap();
+    match name {
+        "gpt-oss" => writer.key("gpt-oss.expert_feed_forward_length", Key::U32(size("intermediate_size"))),
+        "deepseek2" => {
+            let width = size("qk_nope_head_dim") + size("qk_rope_head_dim");
+            writer.key("deepseek2.attention.key_length_mla", Key::U32(width));
         }
+        _ => {}
     }
-    if name == "gpt-oss" {
-        let width = u32::try_from(config["intermediate_size"].as_u64().unwrap()).unwrap();
-        writer.key("gpt-oss.expert_feed_forward_length", Key::U32(width));
-    }
-    if name == "deepseek2" {
-        let width =
-            config["qk_nope_head_dim"].as_u64().unwrap() + config["qk_rope_head_dim"].as_u64().unwrap();
-        writer.key("deepseek2.attention.key_length_mla", Key::U32(u32::try_from(width).unwrap()));
-        writer.key("deepseek2.expert_gating_func", Key::U32(2));
-        writer.key("deepseek2.expert_weights_norm", Key::Bool(config["norm_topk_prob"] == Value::Bool(true)));
+    if matches!(name, "deepseek2" | "glm4moe") {
+        writer.key(&format!("{name}.expert_gating_func"), Key::U32(2));
+        let normalised = config["norm_topk_prob"] == Value::Bool(true);
+        writer.key(&format!("{name}.expert_weights_norm"), Key::Bool(normalised));
     }
 }

@@ -36,8 +36,8 @@ fn text(text: &str) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
-fn array(kind: u32, count: usize, elements: Vec<u8>) -> Vec<u8> {
-    [&9u32.to_le_bytes()[..], &kind.to_le_bytes(), &(count as u64).to_le_bytes(), &elements].concat()
+fn array(kind: u32, count: usize, elements: &[u8]) -> Vec<u8> {
+    [&9u32.to_le_bytes()[..], &kind.to_le_bytes(), &(count as u64).to_le_bytes(), elements].concat()
 }
 
 impl Writer {
@@ -50,9 +50,15 @@ impl Writer {
             Key::F32(number) => [6u32.to_le_bytes(), number.to_le_bytes()].concat(),
             Key::Bool(flag) => [&7u32.to_le_bytes()[..], &[u8::from(flag)]].concat(),
             Key::Text(value) => [&8u32.to_le_bytes()[..], &text(value)].concat(),
-            Key::Texts(all) => array(8, all.len(), all.iter().flat_map(|one| text(one)).collect()),
-            Key::I32s(all) => array(5, all.len(), all.iter().flat_map(|n| n.to_le_bytes()).collect()),
-            Key::F32s(all) => array(6, all.len(), all.iter().flat_map(|n| n.to_le_bytes()).collect()),
+            Key::Texts(all) => {
+                array(8, all.len(), &all.iter().flat_map(|one| text(one)).collect::<Vec<u8>>())
+            }
+            Key::I32s(all) => {
+                array(5, all.len(), &all.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>())
+            }
+            Key::F32s(all) => {
+                array(6, all.len(), &all.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>())
+            }
         });
     }
 

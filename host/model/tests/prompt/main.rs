@@ -8,6 +8,7 @@ mod common;
 mod content;
 mod detokenizer;
 mod files;
+mod gguf;
 mod goldens;
 mod growth;
 mod segments;

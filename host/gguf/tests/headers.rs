@@ -1,0 +1,113 @@
+//! Broken headers: each fault is named in one line, with its place.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a test may fail here")]
+
+use gguf::{Gguf, GgufError};
+
+mod tools;
+use tools::writer::{Key, Writer};
+
+fn error(bytes: &[u8]) -> String {
+    let GgufError { file, reason } = Gguf::parse(&[("f", bytes)]).unwrap_err();
+    assert!(file == "f" && !reason.contains('\n'), "{reason}");
+    reason
+}
+
+/// A file with a key and a tensor, and the place of the first byte of each number in its header.
+fn file() -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.key("k", Key::U32(7));
+    writer.tensor("t", 0, &[2, 3], vec![0; 24]);
+    writer.finish()
+}
+
+const TENSORS: usize = 8;
+const KEYS: usize = 16;
+const KEY_LENGTH: usize = 24;
+const KEY_TYPE: usize = 33;
+const NAME_LENGTH: usize = 41;
+const DIMENSIONS: usize = 50;
+const COLS: usize = 54;
+const TYPE: usize = 70;
+const OFFSET: usize = 74;
+
+#[test]
+fn faults_of_a_gguf_header_are_named() {
+    assert!(Gguf::parse(&[("f", &file())]).is_ok());
+    let word = |value: u32| value.to_le_bytes().to_vec();
+    let long = |value: u64| value.to_le_bytes().to_vec();
+    for (at, bytes, wanted) in [
+        (0, b"GGML".to_vec(), "no GGUF file: it doesn't begin with \"GGUF\""),
+        (4, word(1), "GGUF version 1 is not supported; supported: 2, 3"),
+        (4, 3u32.to_be_bytes().to_vec(), "its numbers are big-endian, which is not supported"),
+        (TENSORS, long(u64::MAX), "18446744073709551615 tensors don't fit the 112 bytes that are left"),
+        (KEYS, long(9), "9 keys don't fit the 104 bytes that are left"),
+        (KEY_LENGTH, long(1 << 40), "truncated at byte 32 of 128"),
+        (KEY_TYPE, word(13), "key k: no value has type 13"),
+        (KEY_TYPE, word(7), "key k: 7 is neither true nor false"),
+        (NAME_LENGTH, long(300), "truncated at byte 49 of 128"),
+        (DIMENSIONS, word(5), "tensor t: 5 dimensions, expected 1 to 4"),
+        (COLS, long(0), "tensor t: a dimension is zero or too large"),
+        (COLS, long(1 << 62), "tensor t: rows of 4611686018427387904 are not whole blocks of 1 F32 values"),
+        (
+            COLS,
+            long(1 << 60),
+            "tensor t: truncated: F32 [2, 1152921504606846976] from 0 on, in a file of 128 bytes",
+        ),
+        (TYPE, word(99), "tensor t: type number 99 is not supported; supported: F32, F16, BF16, Q4_0, "),
+        (TYPE, word(19), "tensor t: type IQ1_S is not supported; supported: "),
+        (TYPE, word(8), "tensor t: rows of 3 are not whole blocks of 32 Q8_0 values"),
+        (OFFSET, long(8), "tensor t: offset 8 is not a multiple of 32"),
+        (OFFSET, long(32), "tensor t: truncated: F32 [2, 3] from 32 on, in a file of 128 bytes"),
+        (OFFSET, long(u64::MAX - 31), "tensor t: truncated: F32 [2, 3] from 18446744073709551584 on"),
+    ] {
+        let mut broken = file();
+        broken[at..at + bytes.len()].copy_from_slice(&bytes);
+        let found = error(&broken);
+        assert!(found.starts_with(wanted), "{found}\nwanted {wanted}");
+    }
+}
+
+#[test]
+fn gguf_cut_anywhere_is_truncated() {
+    let whole = file();
+    for length in 0..whole.len() - 8 {
+        let reason = error(&whole[..length]);
+        assert!(reason.contains("truncated") || reason.contains("don't fit"), "{length} bytes: {reason}");
+    }
+}
+
+#[test]
+fn twins_and_overlaps_in_a_gguf_file_are_refused() {
+    let mut writer = Writer::default();
+    writer.key("k", Key::U32(7));
+    writer.key("k", Key::Text("again"));
+    assert_eq!(error(&writer.finish()), "key k is there twice");
+    let mut writer = Writer::default();
+    writer.tensor("t", 0, &[1], vec![0; 4]);
+    writer.tensor("t", 0, &[1], vec![0; 4]);
+    assert_eq!(error(&writer.finish()), "tensor t is there twice");
+    let mut writer = Writer::default();
+    writer.tensor("a", 0, &[9], vec![0; 4]);
+    writer.tensor("b", 0, &[1], vec![0; 4]);
+    assert_eq!(error(&writer.finish()), "tensor b overlaps a");
+}
+
+#[test]
+fn what_a_gguf_model_lacks_or_has_too_much_is_named() {
+    let config = |writer: &Writer| {
+        let bytes = writer.finish();
+        let parts = [("f", bytes.as_slice())];
+        Gguf::parse(&parts).unwrap().file("config.json").unwrap_err().reason
+    };
+    let mut writer = Writer::default();
+    assert_eq!(config(&writer), "no general.architecture; a model needs it");
+    writer.key("general.architecture", Key::Text("llama"));
+    assert_eq!(config(&writer), "no matrix token_embd.weight; a model needs it");
+    writer.tensor("token_embd.weight", 0, &[2, 3], vec![0; 24]);
+    assert_eq!(config(&writer), "no llama.embedding_length; a model needs it");
+    writer.key("llama.embedding_length", Key::Text("3"));
+    assert_eq!(config(&writer), "llama.embedding_length must be a whole number from 0 to 4294967296");
+    let mut writer = Writer::default();
+    writer.key("general.architecture", Key::Text("rwkv\n7"));
+    assert!(config(&writer).starts_with("architecture rwkv?7 is not supported; supported: llama, "));
+}
