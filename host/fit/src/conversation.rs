@@ -140,11 +140,11 @@ pub(crate) struct Turn<'a> {
     pub(crate) calls: Vec<(&'a str, &'a serde_json::Value)>,
 }
 
-/// How ids of calls are spelt, where the parser's format says so.
+/// Conversations in which ids of calls are spelt like this, where the parser's format says how.
 #[derive(Debug, Clone)]
-pub(crate) struct CallIds(pub(crate) Option<String>);
+pub(crate) struct Conversations(pub(crate) Option<String>);
 
-impl CallIds {
+impl Conversations {
     /// Id of the call `index`. Some templates take only ids of nine letters and digits.
     fn id(&self, name: &str, index: usize) -> String {
         let spelt = self.0.as_ref().map(|pattern| spell_call_id(pattern, name, index));

@@ -6,7 +6,7 @@ use jinja::{Error, Limits, Origin, Template, Text, Value};
 use model::TemplateFiles;
 use serde_json::json;
 
-use crate::conversation::{CallIds, Carrier, Context, Reasoning, Turn};
+use crate::conversation::{Carrier, Context, Conversations, Reasoning, Turn};
 use crate::probes::{Declared, Probe, TOOLS, parameters};
 
 /// Time of one run.
@@ -32,7 +32,7 @@ pub(crate) const ARGUMENTS: [Option<(&str, &str)>; 6] = [
 pub(crate) struct ProbeTemplate {
     template: Template,
     special: Vec<(String, Value)>,
-    ids: CallIds,
+    conversations: Conversations,
     /// Whether it takes only plain declarations of tools.
     takes_plain: bool,
 }
@@ -43,8 +43,12 @@ impl ProbeTemplate {
         let template = Template::parse(source).map_err(|error| TemplateError(one_line(&error)))?;
         let special = files.chat.special_tokens.iter();
         let special = special.map(|(name, literal)| (name.clone(), Value::text(Origin::Template, literal)));
-        let mut parsed =
-            Self { template, special: special.collect(), ids: CallIds(call_ids), takes_plain: false };
+        let mut parsed = Self {
+            template,
+            special: special.collect(),
+            conversations: Conversations(call_ids),
+            takes_plain: false,
+        };
         if parsed.opening().is_err() {
             parsed.takes_plain = true;
             parsed.takes_plain = parsed.opening().is_ok();
@@ -76,8 +80,8 @@ impl ProbeTemplate {
         carrier: &Carrier,
         argument: Option<(&str, &str)>,
     ) -> Result<Text, String> {
-        let messages = self.ids.before(context, carrier).and_then(|mut messages| {
-            messages.extend(self.ids.from(turn, context, carrier)?);
+        let messages = self.conversations.before(context, carrier).and_then(|mut messages| {
+            messages.extend(self.conversations.from(turn, context, carrier)?);
             Ok(messages)
         });
         self.output(messages.map_err(|error| one_line(&error))?, tools, false, argument)
@@ -102,7 +106,7 @@ impl ProbeTemplate {
         declared: Declared,
     ) -> Result<[Text; 2], String> {
         let tools = declarations(declared);
-        let messages = self.ids.before(context, carrier).map_err(|error| one_line(&error))?;
+        let messages = self.conversations.before(context, carrier).map_err(|error| one_line(&error))?;
         let before = self.output(messages.clone(), &tools, false, argument)?;
         Ok([before, self.output(messages, &tools, true, argument)?])
     }

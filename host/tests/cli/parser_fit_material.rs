@@ -94,26 +94,28 @@ fn material_that_is_missing_is_one_line() {
     }
 }
 
-/// Verdict of a probe with a table.
-fn verdict(table: &str, template: &str, probe: &str) -> Value {
+/// The probes of a table that read otherwise than the template writes.
+fn differing(table: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), "mine.json", table);
-    let (_, fit) = report(text(&folder.path().join("mine.json")), template, &[]);
-    let probes = fit["probes"].as_array().expect("a list");
-    probes.iter().find(|found| found["probe"] == probe).expect("the probe")["verdict"].clone()
+    let (_, fit) = report(text(&folder.path().join("mine.json")), TAGS, &[]);
+    let probes = fit["probes"].as_array().expect("a list").iter();
+    let differing = probes.filter(|probe| probe["verdict"] == "differs");
+    differing.map(|probe| probe["probe"].as_str().expect("a name").to_owned()).collect()
 }
 
 #[test]
 fn mutants_of_a_table_fail_a_named_probe() {
+    assert_eq!(differing(TABLE), [""; 0]);
     for (what, from, to, probe) in [
         ("delimiter", "</parameter>", "</param>", "one-argument"),
         ("trim", "\"</think>\"", "\"</think>\", \"content_args\": { \"strip\": false }", "reasoning-text"),
         ("kind", "<think>", "<thought>", "reasoning-call"),
-        ("lost call", "</function>\\\\s*</tool_call>", "<\\\\|im_end\\\\|>", "two-tools"),
+        ("lost call", r"</function>\\s*</tool_call>", r"<\\|im_end\\|>", "two-tools"),
         ("name", "<function=(?P<name>", "<function(?P<name>", "another-name"),
     ] {
         assert!(TABLE.contains(from), "{what}");
-        assert_eq!(verdict(TABLE, TAGS, probe), "same", "{what}");
-        assert_eq!(verdict(&TABLE.replace(from, to), TAGS, probe), "differs", "{what}");
+        let differing = differing(&TABLE.replace(from, to));
+        assert!(differing.iter().any(|name| name == probe), "{what}: {differing:?}");
     }
 }
