@@ -129,6 +129,15 @@ describe("the inspector of a real server", { skip: missing() }, () => {
     await wrong("^parser component: ");
   });
 
+  it("says what to do with a record that is too large", async () => {
+    server = await serve(RULES, "--max-body", "1");
+    page = await inspector(browser, server.admin);
+    await drop(page, { name: "large.slrec", bytes: Array(1 << 20).fill(7) });
+    await page.waitForSelector("#parse-dialog[open]");
+    await page.click("#parse-dialog >> text=Parse >> nth=-1");
+    await page.waitForFunction(() => /larger than 1048576 bytes.*raise --max-body/.test(document.querySelector("#parse-wrong").textContent));
+  });
+
   it("shows a record that is dropped", async () => {
     const records = folder();
     server = await serve(RULES, "--record", records);

@@ -1,5 +1,5 @@
-//! Refusals of what isn't there: routes, methods, web sockets. The transport makes them before any
-//! body is read.
+//! Refusals of what isn't there: routes, methods, traces, web sockets. The transport makes them
+//! before any body is read.
 
 use super::error::ApiError;
 use model::printable::printable;
@@ -13,6 +13,20 @@ impl ApiError {
             printable(path)
         );
         Self::new(404, "invalid_request_error", "not_found", message)
+    }
+
+    /// 404: the server keeps no traces of answers.
+    pub fn no_traces() -> Self {
+        let message =
+            "This server keeps no traces of answers: start it with --inspect or --record to look into them.";
+        Self::new(404, "invalid_request_error", "not_found", message)
+    }
+
+    /// 404: the answer with this number has no trace.
+    pub fn no_trace(id: &str) -> Self {
+        let id = printable(id);
+        let message = format!("No answer `{id}` has a trace: see GET /admin/answers for those that have.");
+        Self::new(404, "invalid_request_error", "trace_not_found", message)
     }
 
     /// 426: a WebSocket is asked for where the operator switched them off.

@@ -19,6 +19,9 @@ pub(crate) const LIMIT: Field<u32> =
 pub(crate) const ORDER: Field<OneOf> =
     Field::new("order", "`desc` (newest first) unless given").of(Shape::OneOf(&["asc", "desc"]));
 
+/// Field of the query for a trace, on the address for operators.
+const AFTER_LINE: Field<i64> = Field::new("after", "only lines behind the one with this number");
+
 /// What more of an item is asked for; there is nothing that would be left out without it.
 pub(crate) const INCLUDE: Row =
     Row { shape: Shape::List(&Shape::Text), ..Row::ignored("include", "items always come whole") };
@@ -67,6 +70,14 @@ impl Query {
         let Some(text) = self.get(field) else { return Ok(None) };
         let number = text.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
         number.map(Some).ok_or_else(|| wrong(field, "expected an integer that isn't negative"))
+    }
+
+    /// The number of the line of a trace that the client has last.
+    ///
+    /// # Errors
+    /// 400 where it is no number.
+    pub fn after_line(&self) -> Result<Option<u64>, ApiError> {
+        self.number(AFTER_LINE)
     }
 
     /// The page that `order`, `limit` and `after` ask for; in `order` unless they say.

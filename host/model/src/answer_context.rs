@@ -28,6 +28,7 @@ struct Shared {
     generations: AtomicU32,
     inputs: Inputs,
     trace: Option<Trace>,
+    is_probe: bool,
 }
 
 /// Where an answer's inputs come from, and go to.
@@ -49,22 +50,32 @@ pub struct GenerationNumber(pub u32);
 impl AnswerContext {
     /// The context of an answer whose random values follow from `seed`.
     pub fn new(seed: IdSeed, clock: Clock) -> Self {
-        Self::of(seed, clock, Inputs::Live, None)
+        Self::of(seed, clock, Inputs::Live, None, false)
+    }
+
+    /// The context of an answer that another server wants to see whether this one answers.
+    pub fn of_probe(seed: IdSeed, clock: Clock) -> Self {
+        Self::of(seed, clock, Inputs::Live, None, true)
     }
 
     /// The context of an answer that is recorded, if there is a recorder, and traced, if there is a
     /// trace.
     pub fn observed(seed: IdSeed, clock: Clock, recorder: Option<Recorder>, trace: Option<Trace>) -> Self {
-        Self::of(seed, clock, recorder.map_or(Inputs::Live, Inputs::Recorded), trace)
+        Self::of(seed, clock, recorder.map_or(Inputs::Live, Inputs::Recorded), trace, false)
     }
 
     /// The context of a recorded answer that is played back.
     pub fn played(seed: IdSeed, playback: Playback) -> Self {
-        Self::of(seed, playback.clock().clone(), Inputs::Played(playback), None)
+        Self::of(seed, playback.clock().clone(), Inputs::Played(playback), None, false)
     }
 
-    fn of(seed: IdSeed, clock: Clock, inputs: Inputs, trace: Option<Trace>) -> Self {
-        Self(Arc::new(Shared { seed, clock, generations: AtomicU32::new(0), inputs, trace }))
+    fn of(seed: IdSeed, clock: Clock, inputs: Inputs, trace: Option<Trace>, is_probe: bool) -> Self {
+        Self(Arc::new(Shared { seed, clock, generations: AtomicU32::new(0), inputs, trace, is_probe }))
+    }
+
+    /// Whether nobody asked for the answer: it is in no record, trace or metric.
+    pub fn is_probe(&self) -> bool {
+        self.0.is_probe
     }
 
     /// The answer's trace, if it has one.

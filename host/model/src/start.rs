@@ -252,7 +252,7 @@ impl Served {
         let owns_prompt = choice.is_multiple_of(job.sampling.n.unwrap_or(1).max(1));
         let plugin = Arc::clone(&parser.plugin);
         let meter =
-            TurnMeter::new(Arc::clone(&self.metrics), plugin, job.trace.clone(), input_tokens, owns_prompt);
+            TurnMeter::new(self.metrics_of(context), plugin, job.trace.clone(), input_tokens, owns_prompt);
         let generation = self.generation(context, number, request, &conversation)?;
         let stop = StopStrings::new(stop.clone())
             .with_stop_shown(job.sampling.include_stop)

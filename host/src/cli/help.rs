@@ -3,7 +3,6 @@
 
 use clap::{Args as _, Command};
 
-use super::mcp::McpArguments;
 use super::models::ModelArguments;
 
 /// The switches that people use first, in this order.
@@ -93,8 +92,9 @@ const IN_PROCESS: &str = "Without --url: the model in this process";
 /// Arranges the switches of a command that asks another server, or loads a model. Those of the
 /// model are refused beside a URL, rather than ignored; only its name is for both.
 fn arranged_client(client: Command) -> Command {
-    let loading = McpArguments::augment_args(ModelArguments::augment_args(Command::new("model")));
-    let is_loading = |id: &str| id != "model" && loading.get_arguments().any(|one| one.get_id() == id);
+    let loading = ModelArguments::augment_args(Command::new("model"));
+    let is_of_models = |id: &str| loading.get_arguments().any(|one| one.get_id() == id);
+    let is_loading = |id: &str| id != "model" && (id == "mcp_request_urls" || is_of_models(id));
     let client = client.mut_args(|argument| {
         if !is_loading(argument.get_id().as_str()) {
             return argument;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use model::remote::EngineList;
@@ -26,7 +27,7 @@ pub(super) struct Reload {
     arguments: Vec<OsString>,
     /// Values that the server runs with, by switch.
     settings: Settings,
-    has_file: bool,
+    file: Option<PathBuf>,
 }
 
 type Settings = BTreeMap<String, Vec<OsString>>;
@@ -47,16 +48,20 @@ struct Change<'a> {
 
 impl Reload {
     pub(super) fn new(arguments: Vec<OsString>, parsed: &Parsed) -> Self {
-        Self { arguments, settings: settings(parsed), has_file: parsed.has_file() }
+        Self { arguments, settings: settings(parsed), file: parsed.file().map(Path::to_owned) }
     }
 
     /// Whether a configuration file is read.
     pub(super) fn has_file(&self) -> bool {
-        self.has_file
+        self.file.is_some()
     }
 
     /// Reads everything again; returns the arguments, and the switches whose values are new.
     fn read(&mut self) -> anyhow::Result<(ServeArguments, Vec<String>)> {
+        if let Some(file) = self.file.as_ref().filter(|file| file.exists() && !file.is_file()) {
+            // Whoever wrote into a pipe is gone, and opening it would wait for the next one.
+            bail!("--config {}: it isn't a plain file, and so was read once", file.display());
+        }
         let (parsed, line) = match parse(&self.arguments) {
             Ok(parsed) => parsed,
             Err(ConfigError::File(error)) => bail!(error),

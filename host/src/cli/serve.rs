@@ -175,6 +175,7 @@ pub(super) struct ListeningServer {
 pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> anyhow::Result<ListeningServer> {
     install_metrics(arguments.telemetry.metrics_prefix.as_deref());
     let exporter = arguments.telemetry.exporter()?;
+    arguments.record.check(arguments.admin_listen.is_some())?;
     let access = arguments.access.access(may_change)?;
     let limits = arguments.limits(access.keys.owners())?;
     let defaults = arguments.defaults(&limits, super::seal::load(arguments.seal_key.as_deref())?)?;

@@ -8,6 +8,7 @@ use std::sync::mpsc::Receiver;
 use serde_json::{Value, json};
 
 use crate::pseudo_terminal::Terminal;
+use crate::records::TOOL_SERVER;
 use crate::run::{Scripted, host};
 use crate::scripted_server::{EVENTS, scripted};
 
@@ -109,6 +110,76 @@ fn an_approval_is_asked_for() {
             json!({"type": "mcp_approval_response", "approval_request_id": "a1", "approve": approve});
         assert_eq!(asked[1]["input"][2], expected);
     }
+}
+
+/// Tool servers in a file: one whose calls need approval, and one whose don't.
+fn tool_servers(folder: &tempfile::TempDir) -> String {
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("server.sh"), TOOL_SERVER).expect("written");
+    let server = |approval: &str| json!({"command": "sh", "args": [path("server.sh"), path("started")], "require_approval": approval});
+    let config = json!({"mcpServers": {"asks": server("always"), "free": server("never")}});
+    std::fs::write(path("mcp.json"), config.to_string()).expect("written");
+    path("mcp.json")
+}
+
+fn tool_call(id: &str, name: &str, city: &str) -> Value {
+    let arguments = json!({ "city": city }).to_string();
+    json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments})
+}
+
+#[test]
+fn tools_run_here_for_a_model_elsewhere() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let calls = json!([
+        tool_call("c1", "free__get_weather", "Paris"),
+        tool_call("c2", "free__get_weather", "Rome"),
+        tool_call("c3", "asks__get_weather", "Oslo"),
+        tool_call("c4", "asks__get_weather", "Bonn"),
+    ]);
+    let answers = vec![answer(&calls), answer(&json!([message("Sunny.")]))];
+    let (output, asked) = chat(answers, "How is it?\ny\nno\n", &["--mcp", &tool_servers(&folder)]);
+    assert_eq!(text(&output.stdout), "Sunny.\n");
+    let said = "[free.get_weather]\n[free.get_weather]\nallow asks__get_weather({\"city\":\"Oslo\"})?\n\
+                [asks.get_weather]\nallow asks__get_weather({\"city\":\"Bonn\"})?\n";
+    assert_eq!(text(&output.stderr), said);
+    let names: Vec<_> =
+        asked[0]["tools"].as_array().expect("a list").iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["asks__get_weather", "free__get_weather"]);
+    assert_eq!(asked[0]["tools"][0]["parameters"]["properties"]["city"]["type"], "string");
+    let results: Vec<_> = asked[1]["input"].as_array().expect("a list")[5..].iter().collect();
+    let sunny = "Sunny, 21 degrees.";
+    let expected = ["c1", "c2", "c3", "c4"].into_iter().zip([
+        sunny,
+        "The call failed: No such city.",
+        sunny,
+        "The user doesn't allow this call.",
+    ]);
+    let expected: Vec<Value> = expected
+        .map(|(id, output)| json!({"type": "function_call_output", "call_id": id, "output": output}))
+        .collect();
+    assert_eq!(results, expected.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_model_that_calls_tools_for_ever_is_stopped() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let again = answer(&json!([tool_call("c1", "free__get_weather", "Paris")]));
+    let switches = ["--mcp", &tool_servers(&folder), "--mcp-turns", "3"];
+    let (output, asked) = chat(vec![again; 4], "How is it?\n", &switches);
+    let said: Vec<&str> = text(&output.stderr).lines().collect();
+    assert_eq!((said.len(), asked.len()), (4, 4), "{said:?}");
+    assert_eq!(said[3], "error: tools were called in 3 turns (--mcp-turns); /retry asks again");
+}
+
+#[test]
+fn a_tool_server_that_is_none_ends_the_chat_in_one_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("mcp.json");
+    std::fs::write(&file, r#"{"mcpServers": {"time": {"command": "no-such-program"}}}"#).expect("written");
+    let mut command = host(&["chat", "--url", "http://127.0.0.1:1", "--mcp"]);
+    let output = command.arg(&file).stdin(Stdio::null()).output().expect("the binary runs");
+    assert_eq!(text(&output.stderr), "error: --mcp: time: the tool server can't be reached\n");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

@@ -230,6 +230,60 @@ fn a_hangup_brings_new_settings_or_none() {
 }
 
 #[test]
+fn a_thousand_hangups_lose_no_answer() {
+    let script = tempfile::NamedTempFile::new().expect("a file");
+    let words = "word ".repeat(60) + "end";
+    let rule = serde_json::json!({"text": words, "pace_ms": 5});
+    write(script.path(), &serde_json::json!({"rules": [rule]}).to_string(), 0o600);
+    let settings = |key: &str| {
+        let engine = text(script.path());
+        format!("listen = 0\nstore = 'memory'\nengine = 'replay:{engine}'\napi-key = ['a={key}']\n")
+    };
+    let file = File::new(&settings("old"));
+    let server = Serving::start(file.serve(&[]));
+    let body = r#"{"model": "qwen3-tiny", "input": "Hi", "stream": true, "reasoning": {"effort": "none"}}"#;
+    std::thread::scope(|scope| {
+        let ask = || server.post_with_key("/v1/responses", "old", body);
+        let answers: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        server.send_hangups(1000);
+        for answer in answers {
+            let answer = answer.join().expect("an answer");
+            assert!(answer.contains("event: response.completed"), "{answer}");
+            assert!(answer.contains(&format!(r#""text":"{words}"#)), "{answer}");
+        }
+    });
+    file.replace(&settings("new"));
+    server.send_hangups(1);
+    while !server.get_with_key("/v1/models", "new").starts_with("HTTP/1.1 200") {
+        std::thread::yield_now();
+    }
+    assert!(server.get_with_key("/v1/models", "old").starts_with("HTTP/1.1 401"));
+}
+
+#[test]
+fn a_pipe_is_read_at_the_start_alone() {
+    let file = File::new("");
+    std::fs::remove_file(file.path()).expect("removed");
+    assert!(Command::new("mkfifo").arg(file.path()).status().expect("mkfifo runs").success());
+    let path = file.path();
+    let writer = std::thread::spawn(move || {
+        std::fs::write(path, "listen = 0\nstore = 'memory'\nparser = 'none'\n").expect("written");
+    });
+    let mut server = Serving::start(file.serve(&[]));
+    writer.join().expect("written");
+    let line = server.hang_up("settings not reloaded");
+    assert!(line.contains("it isn't a plain file, and so was read once"), "{line}");
+    assert!(server.get("/v1/models").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_switch_may_need_what_the_file_says() {
+    let file = File::new("record = 'records'\n");
+    let lines = file.settings(&["--record-failed"]);
+    assert!(lines.iter().any(|line| line == "record-failed = true  # switch"), "{lines:#?}");
+}
+
+#[test]
 fn a_hangup_changes_the_engines_and_the_level_of_the_log() {
     let engine = Serving::start(serve(&["--store", "memory", "--served-model-name", "tiny"]));
     let settings = |engine: &str, level: &str| {

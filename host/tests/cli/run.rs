@@ -254,6 +254,24 @@ fn other_servers_answers_end_in_one_line() {
         ),
         (format!("{refused}{{\"detail\": \"bad\"}}"), 1, "", "refused the request (400): bad\n"),
         (format!("{refused}<html>"), 1, "", "refused the request (400): <html>\n"),
+        (refused.replace("400", "502") + "<html>\n<h1>Bad", 1, "", "(502): <html> <h1>Bad\n"),
+        (format!("{refused}{{\"error\": \"no room\"}}"), 1, "", "(400): no room\n"),
+        (refused.to_owned(), 1, "", "(400): without a message\n"),
+        ("garbage\r\n\r\n".to_owned(), 1, "", "\n"),
+        (
+            format!("{EVENTS}{delta}data: {{\"error\": {{\"message\": \"out\"}}}}\n\n"),
+            4,
+            "a\n",
+            "error: out\n",
+        ),
+        (format!("{EVENTS}{delta}data: {{\"type\": \"resp"), 4, "a\n", "before the answer's end\n"),
+        (format!("{EVENTS}{delta}data: [DONE]\n\n"), 4, "a\n", "before the answer's end\n"),
+        (
+            EVENTS.replace("connection: close", "transfer-encoding: chunked") + "fff\r\n" + delta,
+            4,
+            "a\n",
+            "\n",
+        ),
         (
             refused.replace("400", "404") + "{\"detail\":\"Not Found\"}",
             1,
@@ -275,6 +293,27 @@ fn other_servers_answers_end_in_one_line() {
         assert!(line.ends_with(error) && line.lines().count() <= 1, "{answer}: {line}");
         let asked = requests.iter().nth(1).expect("a request");
         assert!(asked.starts_with("POST /v1/responses ") && asked.contains("\"model\":\"m\""), "{asked}");
+    }
+}
+
+#[test]
+fn lists_of_models_that_are_none_end_in_one_line() {
+    let ok = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
+    for (list, error) in [
+        ("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n<html>\n".to_owned(), "status 502\n"),
+        (format!("{ok}<html>"), "no list of models\n"),
+        (format!("{ok}{{\"data\": [{{\"object\": \"model\"}}]}}"), "no list of models\n"),
+        (format!("{ok}{{\"data\": []}}"), "lists no model: name one with --model\n"),
+        (format!("{ok}{}", " ".repeat(2 << 20)), "has more than 1048576 bytes\n"),
+        (String::new(), "\n"),
+    ] {
+        let (url, _requests) = scripted(vec![list.clone()]);
+        for command in ["run", "chat"] {
+            let output = piped(host(&[command, "--url", &url]), b"Hi\n");
+            let (ended, text, line) = said(&output);
+            assert_eq!((ended, text, line.lines().count()), (Some(1), "", 1), "{command} {list:.40}: {line}");
+            assert!(line.ends_with(error), "{command} {list:.40}: {line}");
+        }
     }
 }
 

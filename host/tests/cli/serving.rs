@@ -139,6 +139,17 @@ impl Serving {
         String::from_utf8(line).expect("UTF-8")
     }
 
+    /// Sends many SIGHUPs, as fast as a shell does.
+    pub(super) fn send_hangups(&self, count: usize) {
+        let all = format!("for _ in $(seq {count}); do kill -HUP {}; done", self.running.0.id());
+        assert!(Command::new("sh").args(["-c", &all]).status().expect("sh runs").success());
+    }
+
+    /// Posts a body; the answer is still to be read.
+    pub(super) fn open(&self, path: &str, body: &str) -> TcpStream {
+        ask(&self.address, "POST", path, "", body)
+    }
+
     /// Tells the server to stop, waits for it, and returns its log.
     pub(super) fn log_to_the_end(mut self) -> String {
         let told = Command::new("kill").arg(self.running.0.id().to_string()).status();
@@ -161,6 +172,11 @@ impl Admin {
         self.get_with_key(path, "")
     }
 
+    /// Gets what is still to be read.
+    pub(super) fn open(&self, path: &str) -> TcpStream {
+        ask(&self.0, "GET", path, "", "")
+    }
+
     pub(super) fn post(&self, path: &str, body: &str) -> String {
         send(&self.0, "POST", path, "", body)
     }
@@ -179,6 +195,13 @@ fn address_in(lines: &[String], kind: &str) -> String {
 
 /// Sends a request, and returns the whole response as text.
 fn send(address: &str, method: &str, path: &str, headers: &str, body: &str) -> String {
+    let mut answer = String::new();
+    ask(address, method, path, headers, body).read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// Sends a request, whose response is still to be read.
+fn ask(address: &str, method: &str, path: &str, headers: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let host = if headers.contains("host: ") { "" } else { "host: localhost\r\n" };
     let length = body.len();
@@ -186,9 +209,7 @@ fn send(address: &str, method: &str, path: &str, headers: &str, body: &str) -> S
         "{method} {path} HTTP/1.1\r\n{host}connection: close\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
     stream.write_all((head + body).as_bytes()).expect("written");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    answer
+    stream
 }
 
 /// Starts a server, kills it when it serves, and returns its log.

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -338,3 +339,12 @@ def test_hub_that_lies_is_refused(hub, env, lie, expected):
     assert expected in refused(env)
     strays = [path for path in pathlib.Path(env["HF_HOME"]).rglob("*evil*")]
     assert strays == []
+
+
+def test_a_hub_that_says_nothing_is_given_up(env):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        line = refused({**env, "HF_ENDPOINT": address, "HF_HUB_DOWNLOAD_TIMEOUT": "1"})
+    assert line == f"error: {address}: no answer in time; what came so far is kept: try again"
+    line = refused({**env, "HF_HUB_DOWNLOAD_TIMEOUT": "soon"})
+    assert line == "error: HF_HUB_DOWNLOAD_TIMEOUT: expected a number of seconds"

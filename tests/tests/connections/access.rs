@@ -166,6 +166,11 @@ async fn other_origins_pages_cannot_use_the_admin_address() {
         for origin in [PAGE, "https://any.example", "http://localhost:3000", "null", ""] {
             for (method, path) in [
                 (Method::GET, "/admin/parsers"),
+                (Method::GET, "/admin/answers"),
+                (Method::GET, "/admin/answers/1/tap"),
+                (Method::POST, "/admin/parse"),
+                (Method::GET, "/inspector"),
+                (Method::GET, "/inspector/main.js"),
                 (Method::GET, "/metrics"),
                 (Method::GET, "/health"),
                 (Method::POST, "/admin/parsers/reload"),

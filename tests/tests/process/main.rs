@@ -3,4 +3,5 @@
 mod gpu;
 mod metrics;
 mod observed;
+mod probed;
 mod traces;

@@ -161,6 +161,21 @@ async fn collectors_that_take_nothing_change_no_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn collector_that_reads_nothing_changes_no_answer() {
+    // The system connects for a program that never accepts.
+    let unread = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let endpoint = format!("http://{}", unread.local_addr().expect("bound"));
+    let server = ServerProcess::start(&json!([{ "text": "Hello." }]), &["--otlp-endpoint", &endpoint]);
+    let body = json!({ "model": "bench", "prompt": "Hi", "max_tokens": 1 });
+    for _ in 0..2000 {
+        assert_eq!(post(server.address, "/v1/completions", &body).await.status, 200);
+    }
+    while metric(server.address, "sluice_spans_lost_total").await < 3.0 {}
+    assert!(metric(server.address, "sluice_spans_exported_total").await < 1.0);
+    assert!(server.resident_mib() < 400.0, "{} MiB", server.resident_mib());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn last_spans_are_sent_before_the_process_ends() {
     let collector = Collector::start(Behaviour::Takes).await;
     let arguments = traced(&collector);

@@ -23,7 +23,9 @@ use crate::tls::with_tls;
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 const CONNECT_TIME: Duration = Duration::from_secs(20);
-/// Longest silence of a connection.
+/// Variable for the longest silence of a connection in seconds, as Python's tools have it, and its
+/// default.
+const READ_TIME_VARIABLE: &str = "HF_HUB_DOWNLOAD_TIMEOUT";
 const READ_TIME: Duration = Duration::from_mins(1);
 const MAX_REDIRECTS: usize = 8;
 /// Largest answer that isn't a file, and most pages of a listing.
@@ -55,7 +57,7 @@ impl HubClient {
         let builder = Client::builder()
             .redirect(Policy::none())
             .connect_timeout(CONNECT_TIME)
-            .read_timeout(READ_TIME)
+            .read_timeout(read_time()?)
             .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
         // A hub behind `http` may redirect to `https`, so that certificates are needed in any case.
         let http = with_tls(builder, true, None)
@@ -145,7 +147,8 @@ impl HubClient {
             }
             let response = request.send().await.map_err(|error| {
                 let words = connection_words(&error);
-                if error.is_connect() { Fault::Unreachable(words) } else { Fault::Temporary(words) }
+                let is_silent = error.is_connect() || error.is_timeout();
+                if is_silent { Fault::Unreachable(words) } else { Fault::Temporary(words) }
             })?;
             let location =
                 response.headers().get(header::LOCATION).filter(|_| response.status().is_redirection());
@@ -212,6 +215,13 @@ impl HubClient {
         let origin = self.token.as_ref().map_or_else(String::new, |token| token.origin.clone());
         HubError::Token { hub: self.hub(), origin, message }
     }
+}
+
+fn read_time() -> Result<Duration, HubError> {
+    let Some(given) = variable(READ_TIME_VARIABLE) else { return Ok(READ_TIME) };
+    let seconds = given.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    let wrong = || HubError::Settings(format!("{READ_TIME_VARIABLE}: expected a number of seconds"));
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// Where a redirect leads.

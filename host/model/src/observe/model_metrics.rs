@@ -55,6 +55,7 @@ impl FinishedReason {
 /// Metrics of one model, under the label `model_name`.
 pub struct ModelMetrics {
     label: Arc<str>,
+    is_counted: bool,
     pub(super) prompt_tokens: Counter,
     pub(super) generation_tokens: Counter,
     pub(super) cache_queries: Counter,
@@ -93,6 +94,29 @@ impl ModelMetrics {
             first_token: times(Name::FIRST_TOKEN),
             latency: times(Name::LATENCY),
             label,
+            is_counted: true,
+        }
+    }
+
+    /// Metrics that nobody sees, of an answer that nobody asked for.
+    pub fn uncounted(label: Arc<str>) -> Self {
+        let (count, times) = (Counter::noop, Histogram::noop);
+        Self {
+            prompt_tokens: count(),
+            generation_tokens: count(),
+            cache_queries: count(),
+            cache_hits: count(),
+            queue_time: times(),
+            prefill_time: times(),
+            decode_time: times(),
+            prompt_length: times(),
+            generation_length: times(),
+            gaps: GapHistogram::default(),
+            finished: FinishedReason::ALL.map(|_| count()),
+            first_token: times(),
+            latency: times(),
+            label,
+            is_counted: false,
         }
     }
 
@@ -123,6 +147,9 @@ impl ModelMetrics {
 
     /// A turn's detokenizing and parsing took `time` for `calls` calls of the parser.
     pub(super) fn parsed(&self, parser: &str, calls: u64, time: Duration) {
+        if !self.is_counted {
+            return;
+        }
         let (model, parser) = (|| Arc::clone(&self.label), || parser.to_owned());
         counter!("sluice_parser_calls_total", "model_name" => model(), "parser" => parser()).increment(calls);
         histogram!("sluice_parsing_seconds", "model_name" => model(), "parser" => parser()).record(time);

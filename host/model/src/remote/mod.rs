@@ -40,7 +40,7 @@ pub use engine::{RemoteEngine, RemoteError, RemoteModel};
 pub use kind::EngineKind;
 pub use metrics::describe;
 pub use options::{EngineKey, EngineList, EngineUrl, RemoteOptions};
-pub use probe::ProbeError;
+pub use probe::{PROBE_HEADER, ProbeError};
 pub use upstream::{connection_words, read_body};
 
 /// Time limit of a probe that generates one token; the engine may have to queue it.

@@ -26,6 +26,9 @@ const MAX_BODY: usize = 4 << 20;
 /// a stop token.
 const PROBE_TOKENS: usize = 2;
 
+/// Header of a probe's request, by which a Sluice behind this one knows that nobody asked it.
+pub const PROBE_HEADER: &str = "x-sluice-probe";
+
 /// Why an engine can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
@@ -237,7 +240,10 @@ async fn one_token(
     };
     let wire = wire::of(facts.kind);
     let body = wire.body(&request, facts, &system::random::hex::<16>());
-    let post = upstream.post(wire.path(), body).timeout(super::PROBE_ANSWER_TIME);
+    let mut post = upstream.post(wire.path(), body).timeout(super::PROBE_ANSWER_TIME);
+    if facts.is_sluice {
+        post = post.header(PROBE_HEADER, "1");
+    }
     let response = post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
     match response.status() {
         StatusCode::OK => {}

@@ -1,15 +1,28 @@
 //! What a served model says of itself: to people, to records, and to whoever sent a job.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use system::{Clock, IdSeed};
 
 use super::{Model, Served};
 use crate::answer_context::AnswerContext;
 use crate::job::Job;
+use crate::observe::ModelMetrics;
 use crate::parsers::ParserBinding;
 use crate::record::line::ModelLine;
 use crate::record::{FileDigests, RawOutput, Record, Reparsed};
 use crate::trace::Trace;
+
+impl Served {
+    /// Metrics that count this answer.
+    pub(in super::super) fn metrics_of(&self, context: &AnswerContext) -> Arc<ModelMetrics> {
+        if context.is_probe() {
+            return Arc::new(ModelMetrics::uncounted(Arc::clone(&self.label)));
+        }
+        Arc::clone(&self.metrics)
+    }
+}
 
 impl Model {
     /// Description of the model, its parser and its engine for people, as pairs of a word and its
@@ -50,6 +63,11 @@ impl Model {
     /// has no such generation.
     pub fn reparse(&self, record: &Record, generation: u32) -> Option<Reparsed> {
         Some(self.served.reparse(record, record.prompts.get(&generation)?))
+    }
+
+    /// Metrics that count the answer whose turns this handle starts.
+    pub fn answer_metrics(&self) -> Arc<ModelMetrics> {
+        self.served.metrics_of(&self.context)
     }
 
     /// Parser and markers, for traces of answers.

@@ -21,6 +21,7 @@ pub use answering::{Answer, Replay, ReplayError};
 pub use keeper::{Journal, Keeper, Keeping, NotKept};
 pub use log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 pub use sse_body::SseBody;
+pub(crate) use tap::TapReader;
 pub use tap::Taps;
 pub use unframed::{Event, EventReader};
 

@@ -13,6 +13,7 @@ use hyper::body::{Body, Frame};
 
 use super::idle_timer::{Due, IdleTimer};
 use super::log::{LogReader, Read};
+use api::event_buffer::Label;
 use api::frames::{Frames, KEEP_ALIVE};
 use model::limits::Limits;
 
@@ -36,6 +37,13 @@ impl SseBody {
         Self { log, frames, idle_timer, buffer: BytesMut::new(), over: false }
     }
 
+    /// The body with an event of this JSON before the log's.
+    #[must_use]
+    pub fn behind(mut self, json: &str) -> Self {
+        self.frames.event(Label { name: None, padding: 0 }, (json.as_bytes(), &[]), &mut self.buffer);
+        self
+    }
+
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.over {
             return Poll::Ready(None);
@@ -46,6 +54,9 @@ impl SseBody {
                 frames.end(buffer);
             }
             self.over = read != Ok(Read::Events);
+            return Poll::Ready(self.take());
+        }
+        if !self.buffer.is_empty() {
             return Poll::Ready(self.take());
         }
         loop {

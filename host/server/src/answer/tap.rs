@@ -1,7 +1,7 @@
 //! Traces of the answers of this process, for those who look into them (docs/inspector.md).
 //!
-//! Invariants: the last [`ANSWERS`] answers are listed; a trace keeps its newest [`TRACE_BYTES`], all
-//! traces together [`ALL_BYTES`]; an answer never waits for its trace.
+//! Invariants: the last [`ANSWERS`] answers are listed; a trace keeps its first line and its newest
+//! [`TRACE_BYTES`], all traces together [`ALL_BYTES`]; an answer never waits for its trace.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -52,6 +52,13 @@ struct TapState {
     tokens: u64,
 }
 
+/// A reader of one answer's trace.
+pub(crate) struct TapReader {
+    /// The first line, if it was asked for and the log has dropped it.
+    pub(crate) first: Option<String>,
+    pub(crate) lines: LogReader,
+}
+
 /// Writer of one answer's trace, held by the answer.
 pub(crate) struct TapWriter {
     tap: Arc<Tap>,
@@ -89,9 +96,7 @@ impl Taps {
         });
         self.answers.lock().push_back(Arc::clone(&tap));
         self.answers.bound();
-        let mut first = Map::from_iter([("type".to_owned(), json!("answer"))]);
-        first.insert("id".to_owned(), json!(tap.id.to_string()));
-        first.extend(tap.facts.clone());
+        let first = tap.first_line();
         let (phases, buffer, usage) = (Phases::default(), EventBuffer::new(), Usage::default());
         let listed = Arc::clone(&self.answers);
         let mut writer =
@@ -107,13 +112,25 @@ impl Taps {
         json!({ "object": "list", "data": answers })
     }
 
-    /// A reader of an answer's lines from number `from` on, or from the first one that is kept.
-    pub(crate) fn reader(&self, id: u64, from: u64) -> Option<LogReader> {
-        let log = self.answers.lock().iter().find(|tap| tap.id == id)?.log().clone()?;
-        match log.reader_from(from) {
-            Ok(reader) => Some(reader),
-            Err(ReadError::Expired(gone)) => log.reader_from(gone + 1).ok(),
-            Err(ReadError::BrokenOff) => None,
+    /// A reader of an answer's lines, or of those behind the line `after`, as far as they are kept.
+    pub(crate) fn reader(&self, id: u64, after: Option<u64>) -> Option<TapReader> {
+        let tap = Arc::clone(self.answers.lock().iter().find(|tap| tap.id == id)?);
+        let log = tap.log().clone()?;
+        let mut next = after.map_or(0, |after| after.saturating_add(1));
+        let mut first = None;
+        loop {
+            match log.reader_from(next) {
+                Ok(lines) => return Some(TapReader { first, lines }),
+                Err(ReadError::Expired(gone)) => {
+                    if next == 0 {
+                        let mut line = tap.first_line();
+                        line.insert("line".to_owned(), json!(0));
+                        first = Some(Value::Object(line).to_string());
+                    }
+                    next = gone + 1;
+                }
+                Err(ReadError::BrokenOff) => return None,
+            }
         }
     }
 }
@@ -138,6 +155,14 @@ impl Listed {
 }
 
 impl Tap {
+    /// The line that says what the answer is, without its number.
+    fn first_line(&self) -> Map<String, Value> {
+        let mut first = Map::from_iter([("type".to_owned(), json!("answer"))]);
+        first.insert("id".to_owned(), json!(self.id.to_string()));
+        first.extend(self.facts.clone());
+        first
+    }
+
     fn to_json(&self) -> Value {
         let TapState { state, steps, tokens } = self.lock().clone();
         let mut json = json!({ "id": self.id.to_string(), "state": state, "steps": steps, "tokens": tokens });
@@ -297,7 +322,11 @@ mod tests {
         assert!(writers.iter().filter(|writer| writer.log.is_some()).count() <= ALL_BYTES / TRACE_BYTES);
         writers[0].trace.push("step", json!({}));
         assert!(writers[0].trace.take().is_empty(), "nothing is written for nobody");
-        assert!(taps.reader(1, 0).is_none() && taps.reader(32, 0).is_some());
+        assert!(taps.reader(1, None).is_none());
+        let of_the_first = |after| taps.reader(32, after).expect("it is kept").first;
+        let first = of_the_first(None).expect("the log has dropped it");
+        assert_eq!(first, r#"{"type":"answer","id":"32","line":0}"#);
+        assert_eq!(of_the_first(Some(0)), None);
         drop(writers);
         assert_eq!(taps.list_json()["data"][0]["state"], "cancelled");
     }

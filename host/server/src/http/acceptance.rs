@@ -25,6 +25,10 @@ use model::accounts::Account;
 use model::observe::Trace;
 use model::record::Recorder;
 
+/// Largest body of a probe by another Sluice: a few words, and a grammar of one token. What is
+/// larger, or asks for more than one token, is an answer like any other, whatever its header says.
+const PROBE_BYTES: usize = 4096;
+
 /// An answer that is about to be generated.
 pub(super) struct Begun {
     /// The answer.
@@ -186,6 +190,7 @@ async fn read(
     continuation: Continuation,
 ) -> Result<(ApiRequest, Model, Account), ApiError> {
     let draft = RecordDraft::new(app, caller, protocol, &body, &continuation);
+    let may_be_probe = caller.is_probe && body.text().len() <= PROBE_BYTES;
     let (ids, now) = draft.ids_and_clock();
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
         let mut read = match protocol {
@@ -196,7 +201,9 @@ async fn read(
         Ok(read)
     };
     let (request, model, account) = body.read(app, read).await?;
-    Ok((request, draft.begin(app, model), account))
+    let is_probe = may_be_probe && request.job.max_output_tokens == Some(1);
+    let model = if is_probe { draft.begin_probe(model) } else { draft.begin(app, model) };
+    Ok((request, model, account))
 }
 
 /// Starts a request's generation.
@@ -215,7 +222,7 @@ pub(super) async fn launch(
     }
     let context = model.answer_context().clone();
     let facts = context.trace().is_some().then(|| facts(caller, protocol, &model));
-    let metrics = Arc::clone(model.metrics());
+    let metrics = model.answer_metrics();
     let mut span = begin_span(app, caller, protocol, &model, &job, &mut *machine);
     job.trace = match &span {
         Some(span) => Some(span.trace().clone()),
@@ -253,6 +260,7 @@ fn begin_span(
     job: &Job,
     machine: &mut dyn Machine,
 ) -> Option<AnswerSpan> {
+    let traces = app.traces.as_ref().filter(|_| !model.answer_context().is_probe())?;
     let start = SpanStart {
         parent: caller.span.as_ref(),
         began: caller.began,
@@ -260,9 +268,9 @@ fn begin_span(
         model: model.label(),
         protocol,
         job,
-        response_id: app.traces.as_ref().and_then(|_| machine.record()).map(|record| record.id),
+        response_id: machine.record().map(|record| record.id),
     };
-    AnswerSpan::begin(app.traces.as_ref()?, start)
+    AnswerSpan::begin(traces, start)
 }
 
 /// What is shown of an answer that is traced.

@@ -11,19 +11,22 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
-use http::{Method, Uri};
+use http::Uri;
 use serde::Serialize;
 
 use super::access::refuse_foreign_pages;
 use super::admin_parse::parse;
-use super::answer::{json, to_json};
+use super::answer::{answer, json, to_json};
 use super::app::App;
 use super::inspector;
 use super::probes::probes;
 use super::routes::{get_only, layered, no_route, post_only};
 use super::server_info::scrape;
 use super::stream::event_stream;
+use crate::answer::{SseBody, TapReader};
+use api::error::ApiError;
 use api::frames::Frames;
+use api::query::Query;
 use model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.
@@ -73,23 +76,25 @@ async fn parsers(State(app): State<App>) -> Response {
 }
 
 /// The last answers, newest first.
-async fn answers(State(app): State<App>, method: Method, uri: Uri) -> Response {
-    match &app.taps {
-        Some(taps) => json(200, taps.list_json().to_string()),
-        None => no_route(method, uri).await,
-    }
+async fn answers(State(app): State<App>) -> Response {
+    let list = app.taps().map(|taps| json(200, taps.list_json().to_string()));
+    answer(list)
 }
 
 /// The lines of one answer's trace, to its end; with `?after=LINE` those behind that one.
 async fn tap(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Response {
-    let reader = app.taps.as_ref().zip(id.parse().ok()).and_then(|(taps, id)| {
-        let after = uri.query().and_then(|query| query.strip_prefix("after=")?.parse::<u64>().ok());
-        taps.reader(id, after.map_or(0, |after| after.saturating_add(1)))
-    });
-    match reader {
-        Some(reader) => event_stream(&app, reader, Frames::new(false)),
-        None => no_route(Method::GET, uri).await,
-    }
+    answer(trace(&app, &id, &Query::new(uri.query().unwrap_or_default())))
+}
+
+fn trace(app: &App, id: &str, query: &Query) -> Result<Response, ApiError> {
+    let (taps, after) = (app.taps()?, query.after_line()?);
+    let reader = id.parse().ok().and_then(|id| taps.reader(id, after));
+    let TapReader { first, lines } = reader.ok_or_else(|| ApiError::no_trace(id))?;
+    let body = SseBody::new(lines, Frames::new(false), &app.limits);
+    Ok(event_stream(match first {
+        Some(first) => body.behind(&first),
+        None => body,
+    }))
 }
 
 /// Answers after all loads have ended: 200 with the reports, or 409 if a parser can't be loaded and

@@ -9,14 +9,12 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::{Method, Uri};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::answer::{refuse, typed};
+use super::answer::{answer, typed};
 use super::app::App;
 use super::body::check_json;
-use super::routes::no_route;
 use api::error::ApiError;
 use model::record::{EXTENSION, RawOutput, Record};
 use model::trace::Trace;
@@ -41,17 +39,13 @@ struct ParseBody {
 }
 
 /// The handler.
-pub(super) async fn parse(State(app): State<App>, uri: Uri, request: Request) -> Response {
-    if app.taps.is_none() {
-        return no_route(Method::POST, uri).await;
-    }
-    match lines(&app, request).await {
-        Ok(lines) => typed(200, "text/event-stream; charset=utf-8", Body::from(lines)),
-        Err(error) => refuse(&error),
-    }
+pub(super) async fn parse(State(app): State<App>, request: Request) -> Response {
+    let lines = lines(&app, request).await;
+    answer(lines.map(|lines| typed(200, "text/event-stream; charset=utf-8", Body::from(lines))))
 }
 
 async fn lines(app: &App, request: Request) -> Result<String, ApiError> {
+    app.taps()?;
     let body = check_json(app, request).await?;
     let body: ParseBody = serde_json::from_slice(body.text())
         .map_err(|error| ApiError::invalid(None, format!("body: {error}")))?;

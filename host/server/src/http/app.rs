@@ -124,6 +124,14 @@ impl App {
         Self(Arc::new(AppState { records, taps, ..state }))
     }
 
+    /// The traces of answers.
+    ///
+    /// # Errors
+    /// 404: none are kept.
+    pub(super) fn taps(&self) -> Result<&Taps, ApiError> {
+        self.taps.as_ref().ok_or_else(ApiError::no_traces)
+    }
+
     /// This app, with its answers' spans sent by `exporter`.
     ///
     /// # Panics

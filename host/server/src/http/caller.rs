@@ -8,6 +8,7 @@ use http::HeaderValue;
 use super::answer::RequestId;
 use model::accounts::Principal;
 use model::observe::SpanContext;
+use model::remote::PROBE_HEADER;
 
 /// Who sent a request, and when.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub(super) struct Caller {
     pub(super) began: Instant,
     /// The span that asked for it.
     pub(super) span: Option<SpanContext>,
+    /// Whether the request says that a server in front of this one probes it.
+    pub(super) is_probe: bool,
 }
 
 impl Caller {
@@ -31,6 +34,7 @@ impl Caller {
             id: extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
             began: Instant::now(),
             span: request.headers().get("traceparent").and_then(span_of),
+            is_probe: request.headers().contains_key(PROBE_HEADER),
         }
     }
 
@@ -41,7 +45,8 @@ impl Caller {
 
     /// The owner of a stored response, which runs now; `id` is for the log.
     pub(super) fn of_owner(owner: &store::Owner, id: String) -> Self {
-        Self { principal: Principal::new(owner.name()), id, began: Instant::now(), span: None }
+        let principal = Principal::new(owner.name());
+        Self { principal, id, began: Instant::now(), span: None, is_probe: false }
     }
 }
 

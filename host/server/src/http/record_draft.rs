@@ -69,6 +69,11 @@ impl RecordDraft {
         (Ids::seeded(self.seed), self.clock.clone())
     }
 
+    /// `model` for an answer that another server wants only to see that there is one.
+    pub(super) fn begin_probe(self, model: Model) -> Model {
+        model.for_answer(AnswerContext::of_probe(self.seed, self.clock))
+    }
+
     /// `model` for this answer, whose record begins, if it is recorded.
     pub(super) fn begin(self, app: &App, model: Model) -> Model {
         let Self { seed, clock, began, head } = self;

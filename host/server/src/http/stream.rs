@@ -15,10 +15,9 @@ use super::body::check_json;
 use super::caller::Caller;
 use super::connection::Disconnect;
 use super::stored::{self, Continues};
-use crate::answer::{Answer, LogReader, Policy, SseBody, event_log};
+use crate::answer::{Answer, Policy, SseBody, event_log};
 use api::Protocol;
 use api::error::ApiError;
-use api::frames::Frames;
 
 /// The handler of all generating routes.
 pub(super) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
@@ -81,13 +80,12 @@ fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
     let frames = answer.frames();
     let too_slow = disconnect.map(|Disconnect(token)| token);
     app.tasks.spawn(answer.run(log, app.limits.slow_reader, too_slow));
-    event_stream(app, reader, frames)
+    event_stream(SseBody::new(reader, frames, &app.limits))
 }
 
 /// The response that sends a log's events as server-sent events.
-pub(super) fn event_stream(app: &App, reader: LogReader, frames: Frames) -> Response {
-    let body = Body::new(SseBody::new(reader, frames, &app.limits));
-    let mut response = typed(200, "text/event-stream; charset=utf-8", body);
+pub(super) fn event_stream(body: SseBody) -> Response {
+    let mut response = typed(200, "text/event-stream; charset=utf-8", Body::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));

@@ -12,7 +12,7 @@ pub(super) struct Conversation {
     /// Fields of each request besides those below.
     pub(super) fields: Map<String, Value>,
     instructions: Option<String>,
-    /// Tools of the user's, and the tool servers of the server in this process.
+    /// Tools of the user's, and what tool servers have.
     tools: Vec<Value>,
     servers: Vec<Value>,
     items: Vec<Value>,
@@ -21,20 +21,8 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(
-        fields: Map<String, Value>,
-        instructions: Option<String>,
-        tool_servers: &[String],
-    ) -> Self {
-        let servers = tool_servers.iter().map(|label| json!({"type": "mcp", "server_label": label}));
-        Self {
-            fields,
-            instructions,
-            tools: Vec::new(),
-            servers: servers.collect(),
-            items: Vec::new(),
-            last: None,
-        }
+    pub(super) fn new(fields: Map<String, Value>, instructions: Option<String>, servers: Vec<Value>) -> Self {
+        Self { fields, instructions, tools: Vec::new(), servers, items: Vec::new(), last: None }
     }
 
     /// The next request, without its model.
@@ -129,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_failed_leaves_nothing_and_can_be_asked_again() {
-        let mut conversation = Conversation::new(Map::new(), None, &[]);
+        let mut conversation = Conversation::new(Map::new(), None, Vec::new());
         conversation.ask("one".to_owned());
         conversation.add([json!({"content": "1"})]);
         conversation.ask("two".to_owned());
@@ -142,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_was_read_of_a_stopped_answer_stays() {
-        let mut conversation = Conversation::new(Map::new(), None, &[]);
+        let mut conversation = Conversation::new(Map::new(), None, Vec::new());
         conversation.ask("one".to_owned());
         conversation.stop("beg");
         assert_eq!(texts(&conversation), ["one", "beg"]);
@@ -155,7 +143,8 @@ mod tests {
     #[test]
     fn a_request_has_tools_of_every_source() {
         let fields = Map::from_iter([("tools".to_owned(), json!([{"type": "function", "name": "a"}]))]);
-        let mut conversation = Conversation::new(fields, Some("i".to_owned()), &["time".to_owned()]);
+        let servers = vec![json!({"type": "mcp", "server_label": "time"})];
+        let mut conversation = Conversation::new(fields, Some("i".to_owned()), servers);
         conversation.set_tools(vec![json!({"type": "function", "name": "b"})]);
         let body = Value::Object(conversation.body());
         assert_eq!(

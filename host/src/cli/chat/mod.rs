@@ -6,11 +6,12 @@
 mod command;
 mod conversation;
 mod input;
+mod local_tools;
 mod turn;
 
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::client::{
     AskArguments, INTERRUPTED, Interrupts, ModelServer, Screen, field, json_file, set, shown,
@@ -21,6 +22,7 @@ use super::serve::runtime;
 use command::{Command, HELP};
 use conversation::Conversation;
 use input::{ChatInput, Line};
+use local_tools::LocalTools;
 
 #[derive(clap::Args)]
 pub(super) struct ChatArguments {
@@ -34,6 +36,9 @@ pub(super) struct ChatArguments {
 struct Chat {
     target: ModelServer,
     conversation: Conversation,
+    local_tools: LocalTools,
+    /// Most turns of the model with calls of local tools for one question.
+    tool_turns: usize,
     screen: Screen,
     interrupts: Interrupts,
     verbose: bool,
@@ -50,10 +55,17 @@ pub(super) fn run(arguments: ChatArguments) -> anyhow::Result<ExitCode> {
 async fn chat(arguments: ChatArguments) -> anyhow::Result<ExitCode> {
     let ChatArguments { ask, mcp } = arguments;
     let (screen, verbose, fields, system) = (ask.screen(true), ask.verbose, ask.fields(), ask.system);
+    let limits = mcp.limits();
+    let local_tools = match ask.target.url {
+        Some(_) => LocalTools::of(&mcp.servers(&limits)?).await?,
+        None => LocalTools::none(),
+    };
     let target = ask.target.reach(Some(mcp)).await?;
-    let conversation = Conversation::new(fields, system, &target.tool_servers);
-    let interrupts = Interrupts::catch()?;
-    let mut chat = Chat { target, conversation, screen, interrupts, verbose };
+    let hosted = target.tool_servers.iter().map(|label| json!({"type": "mcp", "server_label": label}));
+    let declared = hosted.chain(local_tools.declarations()).collect();
+    let conversation = Conversation::new(fields, system, declared);
+    let (interrupts, tool_turns) = (Interrupts::catch()?, limits.turns);
+    let mut chat = Chat { target, conversation, local_tools, tool_turns, screen, interrupts, verbose };
     let mut input = ChatInput::open()?;
     if input.is_terminal() {
         chat.screen.remark(&format!("{}; /help lists commands, Ctrl-D leaves", chat.target.model))?;

@@ -1,5 +1,5 @@
-//! One turn of a chat: the question, answers, and between them calls whose results the user types,
-//! and approvals of calls that the server would run.
+//! One turn of a chat: the question, answers, and between them calls that run here or whose results
+//! the user types, and approvals of calls.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use super::super::run::{call_words, is_call};
 use super::super::{is_broken_pipe, one_line};
 use super::Chat;
 use super::input::{ChatInput, Line};
+use super::local_tools::LocalTool;
 
 impl Chat {
     /// Asks, and goes on until the model asks for nothing more. A turn that fails is taken back.
@@ -17,6 +18,7 @@ impl Chat {
     /// The output can't be written, or the terminal not read.
     pub(super) async fn turn(&mut self, question: String, input: &mut ChatInput) -> Result<()> {
         self.conversation.ask(question);
+        let mut tool_turns = 0;
         loop {
             let body = self.conversation.body();
             let asked = ask(&self.target, body, &mut self.screen, &mut self.interrupts).await;
@@ -43,6 +45,10 @@ impl Chat {
             if open.is_empty() {
                 return Ok(());
             }
+            tool_turns += usize::from(open.iter().any(|item| self.local_tools.called(item).is_some()));
+            if tool_turns > self.tool_turns {
+                return self.fail(&format!("tools were called in {} turns (--mcp-turns)", self.tool_turns));
+            }
             for item in open {
                 match self.answer(&item, input).await? {
                     Some(answer) => self.conversation.add([answer]),
@@ -59,18 +65,51 @@ impl Chat {
 
     /// Asks the user for what an item wants; none if there is no answer.
     async fn answer(&mut self, item: &Value, input: &mut ChatInput) -> Result<Option<Value>> {
-        let is_approval = item["type"] == "mcp_approval_request";
-        let words = call_words(item);
-        self.screen.remark(&if is_approval { format!("allow {words}?") } else { format!("call {words}") })?;
-        let prompt = if is_approval { "y/n> " } else { "result> " };
-        let Line::Text(text) = input.text(prompt, &mut self.interrupts).await? else { return Ok(None) };
-        Ok(Some(if is_approval {
-            let approve = matches!(text.trim(), "y" | "yes");
-            json!({"type": "mcp_approval_response", "approval_request_id": item["id"], "approve": approve})
+        if item["type"] == "mcp_approval_request" {
+            let approved = self.approved(&call_words(item), input).await?;
+            return Ok(approved.map(|approve| {
+                json!({"type": "mcp_approval_response", "approval_request_id": item["id"], "approve": approve})
+            }));
+        }
+        let output = if let Some(tool) = self.local_tools.called(item) {
+            self.run(&tool, item, input).await?
         } else {
-            let kind = if item["type"] == "function_call" { "function_call" } else { "custom_tool_call" };
-            json!({"type": format!("{kind}_output"), "call_id": item["call_id"], "output": text})
-        }))
+            self.screen.remark(&format!("call {}", call_words(item)))?;
+            match input.text("result> ", &mut self.interrupts).await? {
+                Line::Text(text) => Some(text),
+                Line::Interrupted | Line::End => None,
+            }
+        };
+        let kind = if item["type"] == "function_call" { "function_call" } else { "custom_tool_call" };
+        Ok(output.map(
+            |output| json!({"type": format!("{kind}_output"), "call_id": item["call_id"], "output": output}),
+        ))
+    }
+
+    /// Asks the user whether a call may run; none if there is no answer.
+    async fn approved(&mut self, words: &str, input: &mut ChatInput) -> Result<Option<bool>> {
+        self.screen.remark(&format!("allow {words}?"))?;
+        Ok(match input.text("y/n> ", &mut self.interrupts).await? {
+            Line::Text(text) => Some(matches!(text.trim(), "y" | "yes")),
+            Line::Interrupted | Line::End => None,
+        })
+    }
+
+    /// Runs a call here, if it may run; none if the user stops it.
+    async fn run(&mut self, tool: &LocalTool, call: &Value, input: &mut ChatInput) -> Result<Option<String>> {
+        if tool.needs_approval() {
+            match self.approved(&call_words(call), input).await? {
+                Some(true) => {}
+                Some(false) => return Ok(Some("The user doesn't allow this call.".to_owned())),
+                None => return Ok(None),
+            }
+        }
+        self.screen.remark(&format!("[{}]", tool.name()))?;
+        Ok(tokio::select! {
+            biased;
+            () = self.interrupts.next() => None,
+            output = tool.run(call) => Some(output),
+        })
     }
 }
 

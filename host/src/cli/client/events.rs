@@ -20,7 +20,10 @@ pub(super) enum ServerEvent {
 /// Reads an event's data; none if it is of another type, or no event at all.
 pub(super) fn read(data: &[u8]) -> Option<ServerEvent> {
     let Ok(Value::Object(mut event)) = serde_json::from_slice(data) else { return None };
-    let Some(Value::String(kind)) = event.remove("type") else { return None };
+    let Some(Value::String(kind)) = event.remove("type") else {
+        // Servers that fail in the middle of a stream may send the body of a refusal.
+        return event.contains_key("error").then(|| ServerEvent::Error(message(&event)));
+    };
     let mut text = |name: &str| match event.remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,
@@ -30,12 +33,8 @@ pub(super) fn read(data: &[u8]) -> Option<ServerEvent> {
             text("delta").map(ServerEvent::Reasoning)
         }
         "response.output_text.delta" | "response.refusal.delta" => text("delta").map(ServerEvent::Text),
-        "error" => {
-            let nested = event.get("error").and_then(|error| error.get("message")).and_then(Value::as_str);
-            let nested = nested.map(str::to_owned);
-            let message = event.get("message").and_then(Value::as_str).map(str::to_owned).or(nested);
-            Some(ServerEvent::Error(message.unwrap_or_else(|| "the server failed".to_owned())))
-        }
+        // Some servers send the type of the error itself.
+        kind if kind == "error" || kind.ends_with("_error") => Some(ServerEvent::Error(message(&event))),
         "response.output_item.added" => begun(event.get("item")?),
         "response.output_item.done" => event.remove("item").map(ServerEvent::Item),
         "response.completed" | "response.incomplete" | "response.failed" => {
@@ -47,6 +46,14 @@ pub(super) fn read(data: &[u8]) -> Option<ServerEvent> {
         }
         _ => None,
     }
+}
+
+/// The message of an error, in any dialect.
+fn message(event: &Map<String, Value>) -> String {
+    let error = event.get("error");
+    let texts = [event.get("message"), error.and_then(|error| error.get("message")), error];
+    let text = texts.into_iter().flatten().find_map(Value::as_str);
+    text.unwrap_or("the server failed").to_owned()
 }
 
 /// An item that begins: a message, or a call that the server runs.
@@ -96,10 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_read_as_both_dialects_write_it() {
-        for data in
-            [r#"{"type": "error", "message": "m"}"#, r#"{"type": "error", "error": {"message": "m"}}"#]
-        {
+    fn an_error_is_read_in_each_dialect() {
+        for data in [
+            r#"{"type": "error", "message": "m"}"#,
+            r#"{"type": "error", "error": {"message": "m"}}"#,
+            r#"{"error": {"message": "m", "code": 500}}"#,
+            r#"{"error": "m"}"#,
+            r#"{"type": "exceed_context_size_error", "code": 400, "message": "m"}"#,
+        ] {
             assert!(matches!(read(data.as_bytes()), Some(ServerEvent::Error(message)) if message == "m"));
         }
     }

@@ -62,6 +62,10 @@ impl ConfigFile {
         }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// File and line of a setting.
     pub(super) fn place(&self, setting: &Setting) -> String {
         format!("{}:{}", self.path.display(), setting.line)

@@ -10,7 +10,7 @@ mod file;
 mod print;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -96,9 +96,9 @@ impl Parsed {
         defaults::merge(self.command.find_subcommand(name)?, matches, self.file.as_ref()?)
     }
 
-    /// Whether a file was read.
-    pub(super) fn has_file(&self) -> bool {
-        self.file.is_some()
+    /// The file that was read, if there is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_ref().map(ConfigFile::path)
     }
 
     /// All settings of the subcommand as a file.

@@ -37,6 +37,7 @@ pub(super) async fn examine(findings: &mut Findings, arguments: &ServeArguments)
     if let Some(access) = access.filter(|_| keyed) {
         findings.ok("keys", format!("of {} owners", access.keys.owners()));
     }
+    findings.value("records", arguments.record.check(arguments.admin_listen.is_some()));
     seal_key(findings, arguments.seal_key.as_deref());
     stored(findings, &arguments.store);
     findings.value("prompt", super::super::compaction::prompt(arguments.compaction_prompt.as_deref()));

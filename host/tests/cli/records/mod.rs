@@ -14,6 +14,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::serve_switches::{Serving, text};
+pub(super) use tools::SERVER as TOOL_SERVER;
 
 /// The tiny models, a family each, with a parser each.
 const MODELS: [&str; 3] = ["qwen3-tiny", "gpt-oss-tiny", "kimi-tiny"];

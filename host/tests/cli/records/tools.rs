@@ -8,7 +8,7 @@ use super::{Recorded, lines, text_of};
 use crate::serve_switches::text;
 
 /// An MCP server over standard input and output, which notes that it was started.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 echo started >> "$1"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

@@ -1,10 +1,14 @@
 //! Traces of answers on the admin address: `serve --inspect`.
 
+use std::io::Read as _;
+use std::net::TcpStream;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{host, model};
+use crate::launch::long_model;
 use crate::serve_switches::{Admin, Serving};
 
 /// A server with traces, and its addresses: of clients, and of operators.
@@ -101,6 +105,81 @@ fn a_reader_comes_back_behind_a_line() {
 }
 
 #[test]
+fn a_line_that_is_no_number_is_refused() {
+    let (server, admin) = start(&["--inspect"]);
+    server.post("/v1/responses", &call().to_string());
+    for after in ["-1", "x", "", "1e3"] {
+        let answer = admin.get(&format!("/admin/answers/1/tap?after={after}"));
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("after: expected"), "{answer}");
+    }
+    for id in ["2", "x", "-1"] {
+        let answer = admin.get(&format!("/admin/answers/{id}/tap"));
+        let says = format!("No answer `{id}` has a trace: see GET /admin/answers");
+        assert!(answer.starts_with("HTTP/1.1 404") && answer.contains(&says), "{answer}");
+    }
+}
+
+/// A server of a model that writes so many words. With the `finish` `hang` it then waits until its
+/// client leaves.
+fn wordy(words: usize, finish: &str) -> (Serving, Admin, tempfile::TempDir, tempfile::TempDir) {
+    let (folder, model) = (tempfile::tempdir().expect("a temporary folder"), long_model(1 << 17));
+    let script = folder.path().join("script.json");
+    let rules = json!({"rules": [{"text": "word ".repeat(words), "finish": finish}]});
+    std::fs::write(&script, rules.to_string()).expect("written");
+    let mut command = host();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--store", "none"]);
+    command.args(["--inspect", "--engine", &format!("replay:{}", script.display())]);
+    command.args(["--model", &format!("m={}", model.path().display())]);
+    let (server, admin) = Serving::start_with_admin(command);
+    (server, admin, folder, model)
+}
+
+#[test]
+fn a_long_trace_keeps_its_first_line() {
+    let (server, admin, ..) = wordy(30_000, "stop");
+    let body = json!({"model": "m", "input": "Hi", "reasoning": {"effort": "none"}}).to_string();
+    assert!(server.post("/v1/responses", &body).contains("\"status\":\"completed\""));
+    let all = lines(&admin, "/admin/answers/1/tap");
+    let number = |line: &Value| line["line"].as_u64().unwrap();
+    assert_eq!((&all[0]["type"], number(&all[0])), (&json!("answer"), 0));
+    assert!(!all[0]["markers"].as_array().unwrap().is_empty(), "{}", all[0]);
+    assert!(number(&all[1]) > 1, "nothing was dropped: {}", all[1]);
+    assert!(all[1..].windows(2).all(|pair| number(&pair[0]) + 1 == number(&pair[1])));
+    assert_eq!(all[all.len() - 1]["type"], "end");
+}
+
+#[test]
+fn a_trace_has_64_readers_and_waits_for_none() {
+    let (server, admin, ..) = wordy(2000, "hang");
+    let body = json!({"model": "m", "input": "Hi", "stream": true, "reasoning": {"effort": "none"}});
+    let mut answer = server.open("/v1/responses", &body.to_string());
+    let mut begun = [0];
+    answer.read_exact(&mut begun).unwrap();
+    let unread = admin.open("/admin/answers/1/tap");
+    let readers: Vec<_> = (0..64).map(|_| admin.open("/admin/answers/1/tap")).collect();
+    let read = |mut reader: TcpStream| {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text.lines().filter(|line| line.starts_with("data: ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut text = Vec::new();
+    let (mut piece, mut words) = ([0; 1 << 14], 0);
+    while words < 2000 {
+        let count = answer.read(&mut piece).unwrap();
+        text.extend_from_slice(&piece[..count]);
+        words = String::from_utf8_lossy(&text).matches("event: response.output_text.delta").count();
+    }
+    drop(answer);
+    let all: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let readers: Vec<_> = readers.into_iter().map(|reader| scope.spawn(move || read(reader))).collect();
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+    });
+    assert!(all[0].len() > 2000 && all[0][all[0].len() - 1].contains(r#""state":"cancelled""#), "{all:?}");
+    assert!(all.iter().all(|lines| *lines == all[0]), "readers got different lines");
+    drop(unread);
+}
+
+#[test]
 fn the_last_64_answers_are_listed() {
     let (server, admin) = start(&["--inspect"]);
     let body = json!({"model": "gpt-oss-tiny", "input": "Hello!", "max_output_tokens": 1}).to_string();
@@ -116,7 +195,8 @@ fn the_last_64_answers_are_listed() {
 #[test]
 fn traces_are_off_unless_asked_for_and_never_public() {
     let (server, admin) = start(&[]);
-    assert!(admin.get("/admin/answers").starts_with("HTTP/1.1 404"));
+    let answer = admin.get("/admin/answers");
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("start it with --inspect"), "{answer}");
     assert!(admin.get("/admin/answers/1/tap").starts_with("HTTP/1.1 404"));
     assert!(server.get("/admin/answers").starts_with("HTTP/1.1 404"));
     let (server, admin) = start(&["--inspect", "--api-key", "sk-0123456789abcdef"]);

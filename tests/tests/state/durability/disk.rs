@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use model::record::Record;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 use tests::client::{Open, get, json_request, open, post};
@@ -76,8 +77,9 @@ async fn read_only_disk_begins_nothing_that_must_be_stored() {
     let address = server.address;
     let before = ask(address, "2+2?", json!({})).await.json();
     assert_eq!(before["status"], "completed");
-    let generated = r#"sluice_generation_tokens_total{model_name="qwen3-tiny"}"#;
+    let generated = r#"sluice_generation_tokens_total{model_name="bench"}"#;
     let tokens = tests::client::metric(address, generated).await;
+    assert!(tokens > 0.0, "nothing is counted");
 
     limit(&server, Some(0));
     for more in [
@@ -161,6 +163,44 @@ async fn librechat_14466_answer_without_stored_end_fails() {
         tokio::task::yield_now().await;
     }
     assert_eq!(status(server.address, id(failed)).await, "failed");
+}
+
+/// Records are no reason to fail an answer, and go on once there is room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn full_disk_cuts_records_and_no_answer() {
+    const ROOM: u64 = 8 << 10;
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records");
+    let numbers: Vec<String> = (0..LONG).map(|number| (number * number).to_string()).collect();
+    let rules = json!([{ "text": numbers.join(" ") }]);
+    let server = ServerProcess::start_on_a_disk_that_may_fail(
+        &rules,
+        &["--store", "memory", "--record", records.to_str().unwrap()],
+    );
+    let mut answers = 0;
+    for room in [Some(ROOM), Some(0), None] {
+        limit(&server, room);
+        let answer = ask(server.address, "2+2?", json!({ "stream": true })).await;
+        let last = answer.events().pop().unwrap();
+        assert_eq!(last["type"], "response.completed", "{last}");
+        answers += 1;
+        // Each record is begun before the disk changes.
+        while std::fs::read_dir(&records).unwrap().count() < answers {
+            tokio::task::yield_now().await;
+        }
+        while room == Some(ROOM) && server.log().matches("records can't be written").count() == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let log = server.stop();
+    assert_eq!(log.matches("records can't be written").count(), 1, "{log}");
+    let mut files: Vec<_> = std::fs::read_dir(&records).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let sizes = files.iter().map(|file| std::fs::metadata(file).unwrap().len()).collect::<Vec<_>>();
+    assert!(sizes[0] <= ROOM && sizes[1] == 0 && sizes[2] > ROOM, "{sizes:?}");
+    assert_eq!(Record::load(&files[0]).unwrap().end, None);
+    assert!(Record::load(&files[1]).unwrap_err().to_string().contains("it is empty"));
+    assert!(Record::load(&files[2]).unwrap().end.is_some());
 }
 
 /// The response of a stream's first event.

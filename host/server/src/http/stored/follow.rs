@@ -12,7 +12,7 @@ use super::super::connection::Disconnect;
 use super::super::store_error::{refusal, store};
 use super::super::stream::event_stream;
 use super::running::Handle;
-use crate::answer::{LogWriter, Policy, event_log};
+use crate::answer::{LogWriter, Policy, SseBody, event_log};
 use api::error::ApiError;
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
@@ -36,7 +36,7 @@ pub(in crate::http) fn follow(
     let (log, reader) = event_log(Policy::Cancel { queue: 1 });
     let follower = Follower { app: app.clone(), owner, id, after, pad, disconnect };
     app.tasks.spawn(follower.run(log));
-    event_stream(app, reader, Frames::new(true))
+    event_stream(SseBody::new(reader, Frames::new(true), &app.limits))
 }
 
 struct Follower {

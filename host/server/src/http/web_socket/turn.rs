@@ -137,7 +137,8 @@ impl Socket {
         let (body, settings) = body.refer(&self.app, |body| Ok(steer::settings(body))).await?;
         let settings = settings.filter(|_| generate).and_then(|json| self.held(json));
         let RequestId(id) = RequestId::random();
-        let caller = Caller { principal: self.principal.clone(), id, began: Instant::now(), span: None };
+        let principal = self.principal.clone();
+        let caller = Caller { principal, id, began: Instant::now(), span: None, is_probe: false };
         let is_stored = self.app.store.is_some() && store != Some(false);
         let continues = match &parent {
             _ if is_stored => Continues::AsTheBodySays,

@@ -93,7 +93,9 @@ export class ParseDialog {
       await send(body, this.record?.name ?? "parsed text");
       this.dialog.close();
     } catch (error) {
-      wrong.textContent = error.message;
+      const tooLarge = error.status === 413;
+      const hint = " A file is sent in base64, a third larger than it is: raise --max-body, or parse it with host replay.";
+      wrong.textContent = tooLarge ? error.message + hint : error.message;
     }
   }
 }

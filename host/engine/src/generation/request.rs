@@ -1,0 +1,144 @@
+//! [`GenerationRequest`]: what an engine is asked for, and the checks of engines that can't do all
+//! of it.
+
+use std::sync::Arc;
+
+use super::TokenMask;
+use crate::constraint::Constraint;
+use crate::error::SubmitError;
+use crate::logits::LogitsProcessors;
+use crate::token::SamplingParams;
+
+/// Request to generate one sequence.
+#[derive(Debug)]
+pub struct GenerationRequest {
+    /// Token ids of the prompt: at least one, each below
+    /// [`EngineInfo::vocab`](crate::EngineInfo::vocab).
+    pub prompt: Vec<u32>,
+    /// Tokens that were generated already, behind the prompt: the sequence goes on with the next
+    /// one, and reports none of them. The mask was advanced by them. Only the local engine takes
+    /// them.
+    pub begun: Vec<u32>,
+    /// Maximum number of tokens that are still to be generated: at least 1, or 0 where the prompt is
+    /// scored and has several tokens.
+    pub max_tokens: usize,
+    /// Temperature, seed and other parameters of sampling.
+    pub sampling: SamplingParams,
+    /// Changes to the logits before sampling. Token ids in them are below
+    /// [`EngineInfo::vocab`](crate::EngineInfo::vocab).
+    pub processors: LogitsProcessors,
+    /// Token ids that end the sequence. The one that ends it is reported in
+    /// [`Finish::Stop`](super::Finish::Stop) and isn't part of
+    /// [`Step::tokens`](super::Step::tokens).
+    pub stop_ids: Arc<[u32]>,
+    /// Whether an engine that has end tokens of its own goes on behind them; `stop_ids` end the
+    /// sequence all the same.
+    pub ignore_eos: bool,
+    /// Number of likeliest alternatives to report with each token; `None`: no logprobs at all.
+    pub top_logprobs: Option<u8>,
+    /// Number of likeliest alternatives to report with each token of the prompt behind its first
+    /// ([`Step::prompt_tokens`](super::Step::prompt_tokens)); `None`: the prompt isn't scored.
+    pub prompt_logprobs: Option<u8>,
+    /// Mask that restricts each next token, for engines with [`crate::ConstraintSupport::masks`].
+    pub mask: Option<Box<dyn TokenMask>>,
+    /// Constraint as source, for engines that make their own masks. An engine that doesn't support
+    /// it refuses the request, unless the constraint is optional.
+    pub constraint: Option<Arc<Constraint>>,
+    /// Principal (API key) that the request belongs to. The local engine is fair among principals.
+    pub principal: u64,
+    /// Salt of the prefix cache. Requests with different salts share no KV blocks, and so learn
+    /// nothing of each other's prompts; different principals have different salts.
+    pub cache_salt: u64,
+    /// Routing hash: requests with the same beginning have the same number, so that a router sends
+    /// them to the upstream engine whose prefix cache has this beginning. The hash includes the
+    /// principal's salt.
+    pub affinity: u64,
+    /// Priority among requests of one principal: waiting ones with a lower number begin first, and
+    /// are preempted last. 0 is usual.
+    pub priority: i32,
+    /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no
+    /// other.
+    pub queue: usize,
+    /// Trace context of the request, as W3C's `traceparent`, for engines behind a connection.
+    pub traceparent: Option<Arc<str>>,
+}
+
+impl GenerationRequest {
+    /// A request for the likeliest tokens, with nothing else asked for: up to `max_tokens` of them,
+    /// of which up to `queue` steps may wait unread.
+    ///
+    /// ```
+    /// let request = engine::GenerationRequest::greedy([1, 2, 3], 16, 64);
+    /// assert!(request.check_plain("any").is_ok());
+    /// ```
+    pub fn greedy(prompt: impl Into<Vec<u32>>, max_tokens: usize, queue: usize) -> Self {
+        Self {
+            prompt: prompt.into(),
+            begun: Vec::new(),
+            max_tokens,
+            sampling: SamplingParams::GREEDY,
+            processors: LogitsProcessors::default(),
+            stop_ids: Arc::new([]),
+            ignore_eos: false,
+            top_logprobs: None,
+            prompt_logprobs: None,
+            mask: None,
+            constraint: None,
+            principal: 0,
+            cache_salt: 0,
+            affinity: 0,
+            priority: 0,
+            queue,
+            traceparent: None,
+        }
+    }
+
+    /// Checks the request's constraint for an engine that supports masks only. `engine` is the
+    /// engine's name.
+    ///
+    /// # Errors
+    /// The request has a constraint that isn't optional, and no mask.
+    pub fn check_constraint(&self, engine: &str) -> Result<(), SubmitError> {
+        let must = self.constraint.as_ref().is_some_and(|constraint| !constraint.is_optional);
+        if must && self.mask.is_none() { Err(SubmitError::no_constraints(engine)) } else { Ok(()) }
+    }
+
+    /// Checks the request for an engine that can't score prompts. `engine` is the engine's name.
+    ///
+    /// # Errors
+    /// The prompt's log-probabilities are asked for.
+    pub fn check_no_scores(&self, engine: &str) -> Result<(), SubmitError> {
+        if self.prompt_logprobs.is_some() { Err(SubmitError::no_scores(engine)) } else { Ok(()) }
+    }
+
+    /// Checks the request for an engine that can't go on with an output. `engine` is the engine's
+    /// name.
+    ///
+    /// # Errors
+    /// The output has begun.
+    pub fn check_not_begun(&self, engine: &str) -> Result<(), SubmitError> {
+        if self.begun.is_empty() {
+            return Ok(());
+        }
+        let reason =
+            format!("the engine ({engine}) goes on with no output: only a model on this machine does");
+        Err(SubmitError::Unsupported { field: "begun", reason })
+    }
+
+    /// Checks the request for an engine that supports no constraints but masks, no priorities and
+    /// no scores of prompts. `engine` is the engine's name.
+    ///
+    /// # Errors
+    /// The request has a constraint that isn't optional and no mask, or a priority other than 0, or
+    /// asks for the prompt's log-probabilities.
+    pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
+        self.check_constraint(engine)?;
+        self.check_no_scores(engine)?;
+        self.check_not_begun(engine)?;
+        if self.priority != 0 {
+            let reason = format!("the engine ({engine}) knows no priorities");
+            return Err(SubmitError::Unsupported { field: "priority", reason });
+        }
+        Ok(())
+    }
+}
