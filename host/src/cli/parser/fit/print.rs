@@ -63,9 +63,9 @@ fn material(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
         let count = fit.cases.iter().filter(is_shown).count();
         writeln!(out, "\ncases that the template shows whole: {count} of {}", fit.cases.len())?;
         for report in fit.cases.iter().filter(|report| !is_shown(report)) {
-            let raised = report.raised.iter().map(|message| format!("the template raises: {message}"));
-            let what: Vec<_> = report.lost.iter().cloned().chain(raised).collect();
-            writeln!(out, "  {}: lost {}", report.case, what.join(", "))?;
+            let lost = || format!("lost: {}", report.lost.join(", "));
+            let raised = report.raised.as_ref().map(|message| format!("the template raises: {message}"));
+            writeln!(out, "  {}: {}", report.case, raised.unwrap_or_else(lost))?;
         }
     }
     if !fit.recorded.is_empty() {
