@@ -270,8 +270,7 @@ impl<const VNNI: u8> Dots for Avx2<VNNI> {
     fn load_u8(self, from: &[u8; LANES]) -> Self::V {
         unsafe {
             let all = _mm_loadu_si128(from.as_ptr().cast());
-            let (low, high) = (_mm256_cvtepu8_epi32(all), _mm256_cvtepu8_epi32(_mm_srli_si128::<8>(all)));
-            [_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)]
+            self.to_f32([_mm256_cvtepu8_epi32(all), _mm256_cvtepu8_epi32(_mm_srli_si128::<8>(all))])
         }
     }
 
@@ -279,8 +278,7 @@ impl<const VNNI: u8> Dots for Avx2<VNNI> {
     fn load_i8(self, from: &[i8; LANES]) -> Self::V {
         unsafe {
             let all = _mm_loadu_si128(from.as_ptr().cast());
-            let (low, high) = (_mm256_cvtepi8_epi32(all), _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(all)));
-            [_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)]
+            self.to_f32([_mm256_cvtepi8_epi32(all), _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(all))])
         }
     }
 

@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::avx512_sums::{halves_of_quarters, quarters};
 use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, E4M3_BIAS, E4M3_SHIFT, PAIRS, SMALL_E4M3};
 use super::{LANES, LARGEST_F16, Lanes};
 
@@ -154,47 +155,6 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
             let bits = _mm512_slli_epi32::<23>(_mm512_castps_si512(shifted));
             _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f80_0000)))
         }
-    }
-}
-
-/// Does the first two steps of [`Lanes::sum`] for four vectors with shared instructions: each
-/// quarter of the result belongs to one vector.
-///
-/// # Safety
-/// The machine has avx512f.
-#[inline(always)]
-unsafe fn quarters(v: [__m512; 4]) -> __m512 {
-    const LOWER_HALVES: i32 = 0b01_00_01_00;
-    const UPPER_HALVES: i32 = 0b11_10_11_10;
-    const EVEN_QUARTERS: i32 = 0b10_00_10_00;
-    const ODD_QUARTERS: i32 = 0b11_01_11_01;
-    // SAFETY: by this function's contract.
-    unsafe {
-        let ab = _mm512_add_ps(
-            _mm512_shuffle_f32x4::<LOWER_HALVES>(v[0], v[1]),
-            _mm512_shuffle_f32x4::<UPPER_HALVES>(v[0], v[1]),
-        );
-        let cd = _mm512_add_ps(
-            _mm512_shuffle_f32x4::<LOWER_HALVES>(v[2], v[3]),
-            _mm512_shuffle_f32x4::<UPPER_HALVES>(v[2], v[3]),
-        );
-        _mm512_add_ps(
-            _mm512_shuffle_f32x4::<EVEN_QUARTERS>(ab, cd),
-            _mm512_shuffle_f32x4::<ODD_QUARTERS>(ab, cd),
-        )
-    }
-}
-
-/// Does the third step for two results of [`quarters`]: each quarter of the result has two lanes of
-/// `a` and two of `b`.
-///
-/// # Safety
-/// The machine has avx512f.
-#[inline(always)]
-unsafe fn halves_of_quarters(a: __m512, b: __m512) -> __m512 {
-    // SAFETY: by this function's contract.
-    unsafe {
-        _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b))
     }
 }
 

@@ -9,6 +9,8 @@
 pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_sums;
 pub(super) mod dots;
 pub(super) mod portable;
 
