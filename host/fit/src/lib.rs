@@ -8,6 +8,7 @@
 mod check;
 mod conversation;
 mod cut;
+mod derive;
 mod losses;
 mod play;
 mod probes;
@@ -17,6 +18,10 @@ mod template;
 mod writer;
 
 pub use check::{Material, check};
+pub use derive::{
+    Arguments, Calls, Cases, Confidence, Delimiters, Derived, Field, Format, Part, Refusal, Underived, cases,
+    derive,
+};
 pub use recorded::{Recorded, RecordedOutput};
 pub use report::{CaseReport, Difference, Fit, ProbeReport, RecordedReport, Verdict};
 pub use template::TemplateError;

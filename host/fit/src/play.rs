@@ -42,7 +42,7 @@ impl Played<'_> {
     }
 
     /// The turn as a case.
-    fn case(&self, probe: &Probe, cut: &Cut, mode: &str, size: usize) -> Value {
+    pub(crate) fn case(&self, probe: &Probe, cut: &Cut, mode: &str, size: usize) -> Value {
         let chunks =
             if mode == "id" { self.by_id(&cut.output, size) } else { pieces(cut.output.as_str(), size) };
         let declared = if probe.is_nullable() { Declared::Nullable } else { Declared::All };
@@ -78,7 +78,7 @@ impl Played<'_> {
     }
 
     /// Whether the items are the probe: names and texts exact, arguments equal as JSON values.
-    fn are_same(probe: &Probe, items: &[CaseItem]) -> bool {
+    pub(crate) fn are_same(probe: &Probe, items: &[CaseItem]) -> bool {
         let expected = expected(probe);
         let equal = |(item, expected): (&CaseItem, &Value)| match item {
             CaseItem::Reasoning { text, status } => {

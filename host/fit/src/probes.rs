@@ -146,19 +146,25 @@ fn is_scalar(value: &Value) -> bool {
     !value.is_object() && !value.is_array()
 }
 
-/// A value as Python prints it, if its strings need no escapes.
-fn python(value: &Value) -> String {
-    let joined = |parts: Vec<String>| parts.join(", ");
+/// A value as Python prints it.
+pub(crate) fn python(value: &Value) -> String {
+    let list = |items: Vec<String>| items.join(", ");
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
         Value::Number(number) => number.to_string(),
-        Value::String(text) => format!("'{text}'"),
-        Value::Array(items) => format!("[{}]", joined(items.iter().map(python).collect())),
+        Value::String(text) if text.contains('\'') && !text.contains('"') => format!("\"{text}\""),
+        Value::String(text) => {
+            let escaped = text.replace('\\', "\\\\").replace('\'', "\\'");
+            format!("'{}'", escaped.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r"))
+        }
+        Value::Array(items) => format!("[{}]", list(items.iter().map(python).collect())),
         Value::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| format!("'{key}': {}", python(value)));
-            format!("{{{}}}", joined(entries.collect()))
+            let entry = |(key, value): (&String, &Value)| {
+                format!("{}: {}", python(&Value::from(key.as_str())), python(value))
+            };
+            format!("{{{}}}", list(entries.iter().map(entry).collect()))
         }
     }
 }

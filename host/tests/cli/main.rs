@@ -16,6 +16,7 @@ mod health;
 mod launch;
 mod logs;
 mod parser_commands;
+mod parser_derive;
 mod parser_fit;
 mod parser_fit_material;
 mod parser_fit_traps;

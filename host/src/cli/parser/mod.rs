@@ -3,6 +3,7 @@
 
 mod bench;
 mod case;
+mod derive;
 mod fit;
 mod inspect;
 mod list;
@@ -39,6 +40,8 @@ enum Command {
     Case(case::CaseArguments),
     /// Check that a parser reads what a model's chat template writes.
     Fit(fit::FitArguments),
+    /// Write a parser for the format that a model's chat template writes.
+    Derive(derive::DeriveArguments),
     /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),
     /// Measure the cost of a delta in a parser.
@@ -55,6 +58,7 @@ pub(super) fn run(arguments: &ParserCommandArguments, command: &clap::Command) -
         Command::Run(arguments) => run::run(arguments),
         Command::Case(arguments) => case::run(arguments, command),
         Command::Fit(arguments) => fit::run(arguments, command),
+        Command::Derive(arguments) => derive::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }

@@ -49,18 +49,29 @@ pub(super) struct NewArguments {
 
 pub(super) fn run(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     let folder = arguments.dir.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
+    let count = create(&folder, &arguments.name, None)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}: {count} files, README.md says what each is for", folder.display())?;
+    writeln!(out, "next: cd {} && cargo test", folder.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the crate. `source` replaces the template's parser, whose cases are left out then. Returns
+/// the number of files.
+pub(super) fn create(folder: &Path, name: &str, source: Option<&str>) -> anyhow::Result<usize> {
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
         bail!("{} is there already: choose another NAME, or --dir", folder.display());
     }
-    let files = files(&arguments.name);
+    let mut files = files(name);
+    if let Some(source) = source {
+        files.retain(|(path, _)| !path.starts_with("cases") && path != Path::new("src/lib.rs"));
+        files.push(("src/lib.rs".into(), filled(source, name)));
+    }
     for (path, text) in &files {
         write(&folder.join(path), text)?;
     }
     make_executable(&folder.join("wasm-toolchain.sh"))?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}: {} files, README.md says what each is for", folder.display(), files.len())?;
-    writeln!(out, "next: cd {} && cargo test", folder.display())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(files.len())
 }
 
 /// The crate's files by path.
@@ -153,7 +164,7 @@ fn make_executable(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Checks a name, which is also used for a crate, a file and, capitalised, a type.
-fn name(text: &str) -> Result<String, String> {
+pub(super) fn name(text: &str) -> Result<String, String> {
     let word = |word: &str| {
         word.starts_with(|first: char| first.is_ascii_lowercase())
             && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())

@@ -20,9 +20,16 @@ pub(super) struct ParserArguments {
     /// Parser: a file, or a name in the plugins folder or among the shipped parsers.
     #[arg(value_name = "FILE|NAME")]
     file: String,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+/// Where parsers are, and the limits that they run with.
+#[derive(clap::Args)]
+pub(super) struct SandboxArguments {
     /// Folder of parsers.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
-    plugins: PathBuf,
+    pub(super) plugins: PathBuf,
     #[command(flatten)]
     cache: CacheArgument,
     #[command(flatten)]
@@ -39,18 +46,17 @@ impl ParserArguments {
 
     /// The cache of compiled code.
     pub(super) fn cache(&self) -> &CacheArgument {
-        &self.cache
+        &self.sandbox.cache
     }
 
     /// Finds the parser in the same way as `host serve --parser`.
     pub(super) fn source(&self) -> anyhow::Result<PluginSource> {
-        Ok(find_parser(&self.file, &self.plugins)?)
+        Ok(find_parser(&self.file, &self.sandbox.plugins)?)
     }
 
     /// Makes a runtime for loading the parser.
     pub(super) fn runtime(&self) -> anyhow::Result<Runtime> {
-        let runtime = Runtime::new(&self.limits.0)?.with_cache(self.cache.open()?);
-        Ok(runtime.with_drafts(self.drafts.allowed()))
+        self.sandbox.runtime()
     }
 
     /// Case files of `given`, or of the folder beside the parser's sources.
@@ -63,10 +69,7 @@ impl ParserArguments {
 
     /// Loads the parser, ready to play cases.
     pub(super) fn load(&self, measures: Measures) -> anyhow::Result<Sandboxed> {
-        let (source, cache) = (self.source()?, self.cache.open()?);
-        let sandboxed = Sandboxed::new(source, &self.limits.0, cache, measures, case_stream::check)
-            .map_err(anyhow::Error::msg)?;
-        Ok(sandboxed.with_drafts(self.drafts.allowed()))
+        self.sandbox.load(self.source()?, measures)
     }
 
     /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`,
@@ -74,11 +77,27 @@ impl ParserArguments {
     pub(super) fn cases(&self) -> anyhow::Result<PathBuf> {
         let sources = match self.source()? {
             PluginSource::File(file) => file.with_extension(""),
-            PluginSource::Table(table) => self.plugins.join("tables").join(&*table.format()),
-            other => self.plugins.join(&*other.name()),
+            PluginSource::Table(table) => self.sandbox.plugins.join("tables").join(&*table.format()),
+            other => self.sandbox.plugins.join(&*other.name()),
         };
         let cases = sources.join("cases");
         let found = cases.is_dir().then_some(cases.clone());
         found.with_context(|| format!("no folder {} with cases: name one with --cases", cases.display()))
+    }
+}
+
+impl SandboxArguments {
+    /// Makes a runtime for loading parsers.
+    pub(super) fn runtime(&self) -> anyhow::Result<Runtime> {
+        let runtime = Runtime::new(&self.limits.0)?.with_cache(self.cache.open()?);
+        Ok(runtime.with_drafts(self.drafts.allowed()))
+    }
+
+    /// Loads a parser, ready to play cases.
+    pub(super) fn load(&self, source: PluginSource, measures: Measures) -> anyhow::Result<Sandboxed> {
+        let cache = self.cache.open()?;
+        let sandboxed = Sandboxed::new(source, &self.limits.0, cache, measures, case_stream::check)
+            .map_err(anyhow::Error::msg)?;
+        Ok(sandboxed.with_drafts(self.drafts.allowed()))
     }
 }

@@ -1,0 +1,53 @@
+//! Spells delimiters as the patterns of tables.
+
+/// The text as a pattern, with white space at its ends left out and line ends inside it optional.
+pub(super) fn soft(text: &str) -> String {
+    let mut pattern = String::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        pattern.push_str(&literal(&rest[..end]));
+        let space = &rest[end..rest.len() - rest[end..].trim_start().len()];
+        pattern.push_str(if space.contains('\n') { "\\s*" } else { space });
+        rest = rest[end..].trim_start();
+    }
+    pattern
+}
+
+/// The text as a pattern inside another, with white space at its ends optional.
+pub(super) fn spaced(text: &str) -> String {
+    let space = |is: bool| if is && !text.trim().is_empty() { "\\s*" } else { "" };
+    let (before, behind) = (text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace));
+    format!("{}{}{}", space(before), soft(text), space(behind))
+}
+
+/// The text as a pattern that matches it alone.
+pub(super) fn literal(text: &str) -> String {
+    let mut pattern = String::new();
+    for char in text.chars() {
+        match char {
+            '\n' => pattern.push_str("\\n"),
+            '\t' => pattern.push_str("\\t"),
+            '\r' => pattern.push_str("\\r"),
+            _ => {
+                if "\\.+*?()|[]{}^$".contains(char) {
+                    pattern.push('\\');
+                }
+                pattern.push(char);
+            }
+        }
+    }
+    pattern
+}
+
+/// The class of a name before this text.
+pub(super) fn name_class(next: &str) -> String {
+    let first = next.trim_start().chars().next();
+    // A class holds no bracket that closes it.
+    let except = first.filter(|char| *char != ']').map_or_else(String::new, String::from);
+    if next.starts_with(char::is_whitespace) {
+        format!("[^{except}\\s]+")
+    } else {
+        format!("[^{except}\\n]+")
+    }
+}

@@ -1,0 +1,85 @@
+//! Proves a derived parser: writes its cases, checks the properties that `host parser test` checks,
+//! and compares it with the template as `host parser fit` does.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use fit::{Cases, Fit, Material, Verdict};
+use model::{TemplateFiles, find_parser};
+use parsers::conformance::{self, Measures, Report};
+
+use crate::cli::parser::paint::{BAD, BOLD, GOOD, painted};
+use crate::cli::parser::source::SandboxArguments;
+
+/// Seed of the properties' random choices, as `host parser test` has it.
+const SEED: u64 = 1;
+
+/// Cases without which nothing is proved.
+const NEEDED: [&str; 2] = ["text_by_id", "one_argument_by_id"];
+
+/// What came of the checks.
+pub(super) struct Proof {
+    report: Report,
+    fit: Fit,
+    /// Cases that the parser misses, or that there are none of.
+    missed: Vec<String>,
+}
+
+/// Checks the parser `file`, and writes its cases into `folder`.
+pub(super) fn prove(
+    files: &TemplateFiles,
+    file: &Path,
+    folder: &Path,
+    sandbox: &SandboxArguments,
+) -> anyhow::Result<Proof> {
+    let source = find_parser(&file.to_string_lossy(), &sandbox.plugins)?;
+    let loaded = sandbox.load(source, Measures::Resources)?;
+    let Cases { read, missed } = fit::cases(files, &loaded).map_err(anyhow::Error::msg)?;
+    let mut paths = Vec::new();
+    let lacks = |needed: &&str| !read.iter().any(|(name, _)| name == needed);
+    let missed = missed.into_iter().chain(NEEDED.into_iter().filter(lacks).map(str::to_owned)).collect();
+    for (name, case) in read {
+        let path = folder.join(name).with_extension("json");
+        super::written::save(&path, &(serde_json::to_string_pretty(&case)? + "\n"))?;
+        paths.push(path);
+    }
+    let report = conformance::test(&paths, &loaded, SEED).map_err(anyhow::Error::msg).context("its cases")?;
+    let fit = fit::check(files, &loaded, &[], &Material::default()).map_err(anyhow::Error::msg)?;
+    Ok(Proof { report, fit, missed })
+}
+
+impl Proof {
+    /// Whether the parser passes: it keeps every property and gives every probe back, among them
+    /// [`NEEDED`].
+    pub(super) fn passes(&self) -> bool {
+        self.report.passed && self.missed.is_empty() && !self.fit.differs()
+    }
+
+    pub(super) fn print(&self, file: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+        let findings = self.report.findings.iter().filter(|finding| !finding.passed);
+        let failed: Vec<&str> = findings.map(|finding| finding.property.name()).collect();
+        let differs = self.fit.probes.iter().filter(|probe| probe.verdict == Verdict::Differs);
+        let differs: Vec<&str> = differs.map(|probe| probe.probe.as_str()).collect();
+        let missed: Vec<&str> = self.missed.iter().map(String::as_str).collect();
+        let fits = if self.fit.proves() {
+            "fits"
+        } else {
+            "nothing differs; a turn doesn't begin where the prompt ends"
+        };
+        writeln!(out, "{}, {} cases", painted(BOLD, file.display()), self.report.cases)?;
+        for (what, bad, good) in [
+            ("cases", missed, "each gives its probe"),
+            ("host parser test", failed, "every property is kept"),
+            ("host parser fit", differs, fits),
+        ] {
+            let result = if bad.is_empty() {
+                painted(GOOD, good.to_owned())
+            } else {
+                painted(BAD, format!("fails: {}", bad.join(" ")))
+            };
+            writeln!(out, "  {what:17} {result}")?;
+        }
+        Ok(())
+    }
+}
