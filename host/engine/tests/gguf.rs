@@ -17,7 +17,7 @@ use tools::convert::convert;
 use tools::writer::Writer;
 
 /// Tiny models, a checkpoint of each kind that converters take.
-const MODELS: [&str; 22] = [
+const MODELS: [&str; 21] = [
     "odd-f32",
     "tied-bf16",
     "gqa4-f16",
@@ -26,7 +26,6 @@ const MODELS: [&str; 22] = [
     "mistral-bf16",
     "ministral3-bf16",
     "smollm3-bf16",
-    "smollm3-yarn-bf16",
     "granite-bf16",
     "gemma3-bf16",
     "phi3-long-f32",

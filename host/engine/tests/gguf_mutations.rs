@@ -128,7 +128,8 @@ fn mutate(files: &[(Vec<u8>, usize)], path: impl Fn(&Path, usize) -> PathBuf) {
             let mut file = file.clone();
             if at == mutated {
                 for mutation in &mutations {
-                    mutation.apply(&mut file, (*header).min(file.len()));
+                    let header = (*header).min(file.len());
+                    mutation.apply(&mut file, header);
                 }
             }
             std::fs::write(path(folder.path(), at), file).unwrap();

@@ -173,6 +173,6 @@ impl<'a> Array<'a> {
 }
 
 /// The number that the shortest decimal text of `number` stands for.
-fn decimal(number: f32) -> f64 {
+pub(crate) fn decimal(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Fields;
 use crate::error::{GgufError, printable};
 use crate::tensor_type::TensorType;
+use crate::value::decimal;
 
 /// Tensor of the numbers that frequencies are divided by (Llama 3.1).
 const DIVISORS: &str = "rope_freqs.weight";
@@ -58,13 +59,13 @@ fn scaling(fields: &Fields<'_, '_>) -> Result<Option<Value>, GgufError> {
 }
 
 /// Reads a tensor of divisors.
-fn divisors(fields: &Fields<'_, '_>, name: &str) -> Result<Option<Vec<f32>>, GgufError> {
+fn divisors(fields: &Fields<'_, '_>, name: &str) -> Result<Option<Vec<f64>>, GgufError> {
     let Some(found) = fields.gguf.tensor(name) else { return Ok(None) };
     if found.1.kind != TensorType::F32 || found.1.shape.len() != 1 {
         return Err(fields.gguf.keys.error(format!("tensor {name}: expected a vector of F32")));
     }
     let bytes = fields.gguf.bytes(found).as_chunks().0;
-    Ok(Some(bytes.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()))
+    Ok(Some(bytes.iter().map(|bytes| decimal(f32::from_le_bytes(*bytes))).collect()))
 }
 
 fn original_context(fields: &Fields<'_, '_>) -> Result<Option<u64>, GgufError> {

@@ -114,7 +114,7 @@ static WAYS: [PreTokenizer; 18] = [
     },
     PreTokenizer { begins: true, ..whole_words(&["tekken"], &[TEKKEN]) },
     PreTokenizer { composes: true, ..cut(&["qwen2"], &[QWEN2]) },
-    PreTokenizer { composes: true, ..cut(&["qwen35"], &[QWEN35]) },
+    cut(&["qwen35"], &[QWEN35]),
     cut(&["deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"], &[QWEN2]),
     cut(&["gpt-4o", "llama4", "kanana2", "minimax-m2"], &[O200K]),
     cut(&["smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"], &[DIGIT, GPT2]),
