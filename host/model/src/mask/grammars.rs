@@ -55,8 +55,8 @@ impl Grammars {
     /// being compiled by another waits for it.
     ///
     /// # Errors
-    /// The grammar can't be followed, or takes too much time or memory; the tokenizer isn't
-    /// byte-level; the grammars in use leave no memory; the caller has left.
+    /// The grammar can't be followed, or takes too much time or memory; the tokenizer's tokens have
+    /// no bytes of their own; the grammars in use leave no memory; the caller has left.
     pub fn compile(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
         self.share.compiled(self.model, grammar, || self.compile_anew(grammar, caller))
     }
@@ -111,7 +111,7 @@ impl Grammars {
     fn compiler(&self) -> Result<&GrammarCompiler, GrammarError> {
         let compiler = self.compiler.get_or_init(|| GrammarCompiler::new(&self.tokenizer));
         compiler.as_ref().ok_or_else(|| {
-            let reason = "the model's tokenizer isn't byte-level: its output can't be constrained here";
+            let reason = "the tokens of the model's tokenizer have no bytes of their own: its output can't be constrained here";
             GrammarError::new(reason)
         })
     }

@@ -12,6 +12,7 @@ use crate::limits::Limits;
 use crate::prompt::Tokenizer;
 
 mod away;
+mod sentence_piece;
 
 static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/qwen3-tiny");

@@ -18,10 +18,10 @@ pub(super) struct MaskVocabulary {
 }
 
 impl MaskVocabulary {
-    /// The vocabulary of a byte-level tokenizer, with [`end`] as its last token; `None` for other
-    /// tokenizers.
+    /// The vocabulary of a tokenizer, with [`end`] as its last token; `None` if its tokens have no
+    /// bytes of their own.
     pub(super) fn new(tokenizer: Arc<Tokenizer>) -> Option<Self> {
-        if !tokenizer.is_byte_level() {
+        if !tokenizer.spells_bytes() {
             return None;
         }
         let ids = 0..end(&tokenizer);

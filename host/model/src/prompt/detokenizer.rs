@@ -40,7 +40,7 @@ impl Detokenizer {
     /// text.
     pub fn new(tokenizer: Arc<Tokenizer>, prompt: &[u32]) -> Self {
         let state = if let Some(table) = tokenizer.token_bytes() {
-            State::Bytes { table, pending: Vec::new() }
+            State::Bytes { table: Arc::clone(table), pending: Vec::new() }
         } else {
             let ids = prompt[prompt.len().saturating_sub(CONTEXT)..].to_vec();
             State::Window { shown: ids.len(), ids }

@@ -1,6 +1,9 @@
-//! Table of the bytes of every token of a byte-level tokenizer (BPE of the GPT-2 kind).
+//! Table of the bytes of every token, for the two ways in which vocabularies spell bytes.
 
 use std::sync::LazyLock;
+
+use serde_json::Value;
+use tokenizers::DecoderWrapper;
 
 /// Bytes of all tokens, in the order of their ids.
 #[derive(Debug)]
@@ -10,11 +13,45 @@ pub(super) struct TokenBytes {
     ends: Vec<u32>,
 }
 
+/// How a vocabulary spells bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alphabet {
+    /// As GPT-2: a character for each byte.
+    ByteLevel,
+    /// As `SentencePiece`: text with [`SPACE`], and `<0x0A>` for a byte that is no text.
+    SentencePiece,
+}
+
+/// `SentencePiece`'s space.
+const SPACE: &str = "\u{2581}";
+
+impl Alphabet {
+    /// The alphabet that a decoder reads; `None` if it does more than that. `SentencePiece`'s may
+    /// drop the space at the beginning of a whole text.
+    pub(super) fn of(decoder: &DecoderWrapper) -> Option<Self> {
+        if matches!(decoder, DecoderWrapper::ByteLevel(_)) {
+            return Some(Self::ByteLevel);
+        }
+        let json = serde_json::to_value(decoder).ok()?;
+        let steps = json["decoders"].as_array()?;
+        let is_space = |step: &Value| {
+            step["type"] == "Replace" && step["pattern"]["String"] == SPACE && step["content"] == " "
+        };
+        let is_fallback = |step: &Value| step["type"] == "ByteFallback";
+        let is_known = |step: &Value| {
+            let keeps_the_end = step["type"] == "Strip" && step["content"] == " " && step["stop"] == 0;
+            is_space(step) || is_fallback(step) || step["type"] == "Fuse" || keeps_the_end
+        };
+        let spells = steps.iter().any(is_space) && steps.iter().any(is_fallback);
+        (spells && steps.iter().all(is_known)).then_some(Self::SentencePiece)
+    }
+}
+
 /// Spelling of a token in a vocabulary.
 pub(super) enum Spelling {
     /// Text of the token.
     Literal(String),
-    /// Bytes of the token, written in GPT-2's alphabet.
+    /// Bytes of the token, written in the vocabulary's alphabet.
     Bytes(String),
     /// No token has the id.
     None,
@@ -22,13 +59,17 @@ pub(super) enum Spelling {
 
 impl TokenBytes {
     /// Makes the table of `tokens`, which come in the order of their ids.
-    pub(super) fn new(tokens: impl Iterator<Item = Spelling>) -> Self {
-        let alphabet = byte_alphabet();
+    pub(super) fn new(tokens: impl Iterator<Item = Spelling>, alphabet: Alphabet) -> Self {
+        let characters = byte_alphabet();
         let mut table = Self { bytes: Vec::new(), ends: Vec::with_capacity(tokens.size_hint().0) };
         for token in tokens {
             match token {
                 Spelling::Literal(text) => table.bytes.extend_from_slice(text.as_bytes()),
-                Spelling::Bytes(text) => table.bytes.extend(spelt_bytes(&text, &alphabet)),
+                Spelling::Bytes(text) if alphabet == Alphabet::SentencePiece => match fallback_byte(&text) {
+                    Some(byte) => table.bytes.push(byte),
+                    None => table.bytes.extend_from_slice(text.replace(SPACE, " ").as_bytes()),
+                },
+                Spelling::Bytes(text) => table.bytes.extend(spelt_bytes(&text, &characters)),
                 Spelling::None => {}
             }
             table.ends.push(u32::try_from(table.bytes.len()).expect("a vocabulary of less than 4 GiB"));
@@ -45,7 +86,13 @@ impl TokenBytes {
     }
 }
 
-/// Returns the bytes that `spelling` stands for. A spelling with a character outside the alphabet
+/// Returns the byte that `SentencePiece` spells so.
+fn fallback_byte(spelling: &str) -> Option<u8> {
+    let digits = spelling.strip_prefix("<0x")?.strip_suffix('>')?;
+    (digits.len() == 2).then(|| u8::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// Returns the bytes that `spelling` stands for in GPT-2's alphabet. A spelling with a character outside the alphabet
 /// stands for its own UTF-8 bytes.
 fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
     let byte = |c: char| alphabet.get(c as usize).copied().flatten();

@@ -11,16 +11,16 @@ use std::sync::{Arc, OnceLock};
 
 use engine::ModelFiles;
 use serde::de::IgnoredAny;
+use tokenizers::ModelWrapper;
 use tokenizers::tokenizer::{
     Model, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token, normalizer::Range,
 };
-use tokenizers::{DecoderWrapper, ModelWrapper};
 
 use super::added::{AddedToken, Split, WhitespaceTokens};
 use super::files::{CONFIG_FILE, ChatFilesError, read_json, read_text};
 use super::segments::Segment;
 use super::tiktoken;
-use super::token_bytes::{Spelling, TokenBytes};
+use super::token_bytes::{Alphabet, Spelling, TokenBytes};
 
 /// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no
 /// token for unknown ones.
@@ -36,8 +36,9 @@ pub struct Tokenizer {
     /// Finder of added tokens that are white space only; `None` if the model has none.
     whitespace: Option<WhitespaceTokens>,
     vocab_size: usize,
-    /// Bytes of every token, computed at the first use; `None` inside if the tokenizer isn't
-    /// byte-level.
+    /// How the vocabulary spells bytes; `None` if in no way that is known.
+    alphabet: Option<Alphabet>,
+    /// Bytes of every token, computed at the first use; `None` inside without an alphabet.
     bytes: OnceLock<Option<Arc<TokenBytes>>>,
 }
 
@@ -84,6 +85,7 @@ impl Tokenizer {
         }
         Ok(Self {
             whitespace: WhitespaceTokens::new(&added)?,
+            alphabet: inner.get_decoder().and_then(Alphabet::of),
             inner,
             added,
             vocab_size,
@@ -144,19 +146,29 @@ impl Tokenizer {
         self.inner.decode(ids, false).map_err(|error| TokenizeError(one_line(&error)))
     }
 
-    /// Returns the bytes of one token, which may be a part of a character if the tokenizer is
-    /// byte-level. Empty for an unknown id.
+    /// Returns the bytes of one token, which may be a part of a character. Empty for an unknown id.
     pub fn token(&self, id: u32) -> Vec<u8> {
-        match self.token_bytes() {
+        match self.table() {
             Some(table) => table.get(id).to_vec(),
             None => self.decode(&[id]).unwrap_or_default().into_bytes(),
         }
     }
 
-    /// Returns the bytes of every token, if the tokenizer is byte-level.
-    pub(super) fn token_bytes(&self) -> Option<Arc<TokenBytes>> {
-        let table = || Arc::new(TokenBytes::new((0..).take(self.vocab_size).map(|id| self.spelling(id))));
-        self.bytes.get_or_init(|| self.is_byte_level().then(table)).clone()
+    /// Whether a text's bytes are those of its tokens, but for a space at its beginning.
+    pub(crate) fn spells_bytes(&self) -> bool {
+        self.alphabet.is_some()
+    }
+
+    /// Returns the bytes of every token, if a text is nothing but its tokens' bytes: if the
+    /// tokenizer is byte-level.
+    pub(super) fn token_bytes(&self) -> Option<&Arc<TokenBytes>> {
+        self.table().filter(|_| self.alphabet == Some(Alphabet::ByteLevel))
+    }
+
+    fn table(&self) -> Option<&Arc<TokenBytes>> {
+        let spellings = || (0..).take(self.vocab_size).map(|id| self.spelling(id));
+        let table = |alphabet| Arc::new(TokenBytes::new(spellings(), alphabet));
+        self.bytes.get_or_init(|| self.alphabet.map(table)).as_ref()
     }
 
     fn spelling(&self, id: u32) -> Spelling {
@@ -164,12 +176,6 @@ impl Tokenizer {
             Some(token) => Spelling::Literal(token.literal.clone()),
             None => self.inner.id_to_token(id).map_or(Spelling::None, Spelling::Bytes),
         }
-    }
-
-    /// Whether the tokenizer is byte-level: its tokens are runs of bytes, written in GPT-2's
-    /// alphabet.
-    pub(crate) fn is_byte_level(&self) -> bool {
-        matches!(self.inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
     }
 
     /// Returns the control tokens: all added tokens except white space, in the order of their ids.
