@@ -66,7 +66,7 @@ def main(host, llama, model):
     template = pathlib.Path(tempfile.mkdtemp()) / "template.jinja"
     template.write_text("{% for message in messages %}{{ message.content }}{% endfor %}")
     our_command = [host, "serve", "--model", model, "--chat-template", str(template), "--parser", "none", "--store", "none",
-                   "--port", str(ours), "--device", "cpu", "--context", "2048"]
+                   "--listen", f"127.0.0.1:{ours}", "--device", "cpu", "--context", "2048"]
     their_command = [llama, "-m", model, "--port", str(theirs), "-c", "2048", "-ngl", "0", "-fa", "off"]
     with serving(our_command, ours), serving(their_command, theirs):
         wrong = 0
