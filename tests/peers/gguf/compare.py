@@ -79,7 +79,7 @@ def main(host, llama, model):
         print(f"{pathlib.Path(model).name}: {len(TEXTS + PROMPTS) - wrong} of {len(TEXTS + PROMPTS)} texts have equal ids")
         for prompt in PROMPTS:
             ids = post(theirs, "/tokenize", {"content": prompt, "add_special": True})["tokens"]
-            body = {"prompt": ids, "temperature": 0, "max_tokens": TOKENS, "return_token_ids": True, "ignore_eos": True}
+            body = {"model": pathlib.Path(model).stem, "prompt": ids, "temperature": 0, "max_tokens": TOKENS, "return_token_ids": True, "ignore_eos": True}
             a = post(ours, "/v1/completions", body)["choices"][0]
             body = {"prompt": ids, "temperature": 0, "n_predict": TOKENS, "return_tokens": True, "ignore_eos": True, "cache_prompt": False}
             b = post(theirs, "/completion", body)
