@@ -18,7 +18,7 @@ import urllib.request
 TEXTS = [
     "", " ", "  ", "   ", "\t", "\n", "\n\n", "\n\n\n", "\t\n", "Hello world", " Hello  world ", "Hello, y'all! I'VE 3 33 333 3333.",
     "naïve café Ünïcode", "你好,世界", "Привет, мир", "नमस्ते", "🚀 (normal) 😶‍🌫️", "e\u0301 \u00e9", "\u200b\u00a0x", "a\r\nb\r\n", "def f(x):\n    return x  # done\n",
-    "<|im_start|> <s> </s> <unk>", "x" * 300, "1234567890" * 5, "''''''```````\"\"\"\"......!!!!!!??????", "\x00\x01\x7f", "ﬁ ﬂ ½ ²", "ᄀ각힣",
+    "x" * 300, "1234567890" * 5, "''''''```````\"\"\"\"......!!!!!!??????", "\x00\x01\x7f", "ﬁ ﬂ ½ ²", "ᄀ각힣",
 ]
 PROMPTS = [
     "The capital of France is", "Once upon a time, there was a", "def fibonacci(n):\n", "Water boils at", "1, 2, 3, 4, 5,", "The largest planet of the solar system",
