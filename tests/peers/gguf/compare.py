@@ -18,7 +18,7 @@ import urllib.request
 TEXTS = [
     "", " ", "  ", "   ", "\t", "\n", "\n\n", "\n\n\n", "\t\n", "Hello world", " Hello  world ", "Hello, y'all! I'VE 3 33 333 3333.",
     "naïve café Ünïcode", "你好,世界", "Привет, мир", "नमस्ते", "🚀 (normal) 😶‍🌫️", "e\u0301 \u00e9", "\u200b\u00a0x", "a\r\nb\r\n", "def f(x):\n    return x  # done\n",
-    "<|im_start|> <s> </s> <unk>", "x" * 300, "1234567890" * 5, "''''''```````\"\"\"\"......!!!!!!??????", "\x00\x01\x7f", "ﬁ ﬂ ½ ²", "ᄀ각힣",
+    "x" * 300, "1234567890" * 5, "''''''```````\"\"\"\"......!!!!!!??????", "\x00\x01\x7f", "ﬁ ﬂ ½ ²", "ᄀ각힣",
 ]
 PROMPTS = [
     "The capital of France is", "Once upon a time, there was a", "def fibonacci(n):\n", "Water boils at", "1, 2, 3, 4, 5,", "The largest planet of the solar system",
@@ -66,7 +66,7 @@ def main(host, llama, model):
     template = pathlib.Path(tempfile.mkdtemp()) / "template.jinja"
     template.write_text("{% for message in messages %}{{ message.content }}{% endfor %}")
     our_command = [host, "serve", "--model", model, "--chat-template", str(template), "--parser", "none", "--store", "none",
-                   "--port", str(ours), "--device", "cpu", "--context", "2048"]
+                   "--listen", f"127.0.0.1:{ours}", "--device", "cpu", "--context", "2048"]
     their_command = [llama, "-m", model, "--port", str(theirs), "-c", "2048", "-ngl", "0", "-fa", "off"]
     with serving(our_command, ours), serving(their_command, theirs):
         wrong = 0
@@ -79,7 +79,7 @@ def main(host, llama, model):
         print(f"{pathlib.Path(model).name}: {len(TEXTS + PROMPTS) - wrong} of {len(TEXTS + PROMPTS)} texts have equal ids")
         for prompt in PROMPTS:
             ids = post(theirs, "/tokenize", {"content": prompt, "add_special": True})["tokens"]
-            body = {"prompt": ids, "temperature": 0, "max_tokens": TOKENS, "return_token_ids": True, "ignore_eos": True}
+            body = {"model": pathlib.Path(model).stem, "prompt": ids, "temperature": 0, "max_tokens": TOKENS, "return_token_ids": True, "ignore_eos": True}
             a = post(ours, "/v1/completions", body)["choices"][0]
             body = {"prompt": ids, "temperature": 0, "n_predict": TOKENS, "return_tokens": True, "ignore_eos": True, "cache_prompt": False}
             b = post(theirs, "/completion", body)
