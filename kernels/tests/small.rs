@@ -7,10 +7,12 @@ use half::{bf16, f16};
 use kernels::cpu::{
     AttentionParams, Cpu, Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype,
     KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles,
-    Routes, Sequence, attention, clamped_swiglu, embed, experts, linear, linear_reference, mla_attention,
-    mla_write, qk_norm_rope_write, rms_norm, silu_mul,
+    Routes, Sequence, attention, clamped_swiglu, embed, experts, gate_mul, linear, linear_reference,
+    mla_attention, mla_write, qk_norm_rope_write, rms_norm,
 };
-use ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference};
+use ops::{
+    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference,
+};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -100,9 +102,10 @@ fn rows_of_a_table_norms_and_activations() {
         let mut out = vec![f32::NAN; x.len()];
         embed(&cpu, Matrix::new(Elements::F32(&x), rows, cols), &rows_of_table, &mut out);
         assert_eq!(out, x[cols..].iter().chain(&x[..cols]).copied().collect::<Vec<_>>());
-        rms_norm(&cpu, &x, &weight, 1e-6, &mut out);
-        near(&out, &reference::rms_norm(&x, Norm { weight: &weight, eps: 1e-6 }), 1e-5);
-        silu_mul(&cpu, &gate_up, cols, &mut out);
+        let norm = Norm { weight: &weight[..], eps: 1e-6 };
+        rms_norm(&cpu, &x, norm, Store::Overwrite, &mut out);
+        near(&out, &reference::rms_norm(&x, norm), 1e-5);
+        gate_mul(&cpu, GateActivation::Silu, &gate_up, cols, &mut out);
         near(&out, &reference::silu_mul(&gate_up, cols, cols), 1e-5);
         clamped_swiglu(&cpu, &gate_up, (1.7, 0.5), &mut out);
         near(&out, &reference::clamped_swiglu(&gate_up, 1.7, 0.5), 1e-5);

@@ -26,14 +26,16 @@ pub struct FileError {
     pub reason: String,
 }
 
-/// Bytes of a model file: mapped from disk, part of the binary, or random without a file. Cheap to
-/// clone.
+/// Bytes of a model file: mapped from disk, part of the binary, computed from others, or random
+/// without a file. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum FileBytes {
     /// Mapped read-only.
     Mapped(Arc<memmap2::Mmap>),
     /// In the binary.
     Embedded(&'static [u8]),
+    /// In memory.
+    Computed(Arc<[u8]>),
     /// Random bytes without a file, generated when they are first read.
     Random(Arc<RandomBytes>),
 }
@@ -58,6 +60,7 @@ impl std::ops::Deref for FileBytes {
         match self {
             Self::Mapped(map) => map,
             Self::Embedded(bytes) => bytes,
+            Self::Computed(bytes) => bytes,
             Self::Random(bytes) => bytes,
         }
     }

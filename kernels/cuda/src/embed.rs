@@ -9,7 +9,7 @@ static SOURCE: Source = Source { name: "embed.cu", text: include_str!("../embed.
 /// known to the host yet.
 pub const LAST: u32 = u32::MAX;
 
-/// `out[i] = table[tokens[i]]`, bf16 to f32. An id outside of the table makes a row of NaN.
+/// `out[i] = factor * table[tokens[i]]`, bf16 to f32. An id outside of the table makes a row of NaN.
 #[derive(Debug, Clone, Copy)]
 pub struct Embed {
     /// `[rows]` u32: ids, or [`LAST`].
@@ -26,6 +26,8 @@ pub struct Embed {
     pub cols: u32,
     /// Rows of the table.
     pub vocab: u32,
+    /// Factor of the rows.
+    pub factor: f32,
 }
 
 /// Last sample of each lane, and lane of each row.
@@ -55,7 +57,8 @@ impl Embed {
                 .ptr(self.table)
                 .ptr(self.out)
                 .u32(self.cols)
-                .u32(self.vocab),
+                .u32(self.vocab)
+                .f32(self.factor),
             overlaps: true,
         }
     }

@@ -1,7 +1,7 @@
 //! Preparation of qkv rows for attention: norms of heads, rotary embedding, keys and values written
 //! to the KV cache.
 
-use ops::{HeadNorms, QkvShape};
+use ops::{HeadNorms, QkvShape, QueryScaling};
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
@@ -17,10 +17,15 @@ pub struct QkNormRopeWrite {
     pub qkv: DevicePtr,
     /// Norms of query and key heads, f32; `None` for models without them.
     pub norms: Option<HeadNorms<DevicePtr>>,
-    /// `[head_dim / 2]` f32: radians per position.
+    /// `[pairs]` f32: radians per position.
     pub frequencies: DevicePtr,
+    /// Number of rotated pairs of a head's dimensions ([`Self::supports`]): of the first
+    /// `2 * pairs`, `i` is rotated with `i + pairs`.
+    pub pairs: u32,
     /// Factor of the cosines and sines.
     pub rope_factor: f32,
+    /// Scaling of queries by their position.
+    pub query_scaling: Option<QueryScaling>,
     /// `[rows]` u32, below 2²¹.
     pub positions: DevicePtr,
     /// `[rows]` u32: `64 * block + place in the block`.
@@ -37,8 +42,8 @@ pub struct QkNormRopeWrite {
 
 impl QkNormRopeWrite {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or not a multiple of 16, or heads have a
-    /// width that isn't supported.
+    /// Where there is nothing to do, a pointer is null or not a multiple of 16, heads have a width
+    /// that isn't supported, or a number of rotated pairs.
     pub fn launch(&self) -> Launch {
         let pointers = [self.qkv, self.frequencies, self.positions, self.slots, self.keys, self.values];
         let QkvShape { heads, kv_heads, head_dim } = self.shape;
@@ -48,6 +53,11 @@ impl QkNormRopeWrite {
         assert!(
             wide.iter().chain(&norms).all(|p| p.is_wide()),
             "qk_norm_rope_write: a pointer is misaligned"
+        );
+        assert!(
+            Self::supports(head_dim, 2 * self.pairs as usize),
+            "qk_norm_rope_write: {} pairs",
+            self.pairs
         );
         let head_dim = size(head_dim);
         let variant = Self::variant(head_dim);
@@ -83,6 +93,15 @@ impl QkNormRopeWrite {
             .u32(size(self.shape.kv_heads))
             .f32(self.norms.map_or(0.0, |norms| norms.eps))
             .f32(self.rope_factor)
+            .u32(self.pairs)
+            .f32(self.query_scaling.map_or(0.0, |scaling| scaling.beta))
+            .u32(self.query_scaling.map_or(0, |scaling| scaling.original))
+    }
+
+    /// Whether the first `rotated` dimensions of heads of this width can be rotated.
+    pub fn supports(head_dim: usize, rotated: usize) -> bool {
+        let part = 2 * Self::width(size(head_dim)) as usize;
+        rotated <= head_dim && rotated.is_multiple_of(part)
     }
 
     /// Elements that a lane holds of each half of a head.

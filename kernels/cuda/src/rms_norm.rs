@@ -1,19 +1,23 @@
-//! RMS norm of rows of the residual stream.
+//! RMS norm of rows of the residual stream, and of what is added to it.
+
+use ops::Store;
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "rms_norm.cu", text: include_str!("../rms_norm.cu") };
 
-/// `out = x / sqrt(mean(x²) + eps) * weight`, per row.
+/// `out = x / sqrt(mean(x²) + eps) * weight`, per row, or `out += …`.
 #[derive(Debug, Clone, Copy)]
 pub struct RmsNorm {
     /// `[rows, cols]` f32.
     pub x: DevicePtr,
     /// `[cols]` f32.
     pub weight: DevicePtr,
-    /// `[rows, cols]` bf16.
+    /// `[rows, cols]`: bf16 that is replaced, or f32 that is added to.
     pub out: DevicePtr,
+    /// Which of the two.
+    pub store: Store,
     /// Rows.
     pub rows: u32,
     /// Width of a row.
@@ -28,12 +32,9 @@ impl RmsNorm {
     pub fn launch(&self) -> Launch {
         let pointers = [self.x, self.weight, self.out];
         check::shape("rms_norm", self.rows, self.cols, &pointers);
+        let Variant { source, defines } = Self::variant(self.store, check::width(self.cols, &pointers));
         Launch {
-            kernel: KernelId {
-                source: &SOURCE,
-                defines: Defines::new(&[("WIDTH", check::width(self.cols, &pointers))]),
-                entry: "rms_norm",
-            },
+            kernel: KernelId { source, defines, entry: "rms_norm" },
             grid: [self.rows, 1, 1],
             block: [THREADS, 1, 1],
             shared_bytes: 32 * 4,
@@ -42,7 +43,13 @@ impl RmsNorm {
         }
     }
 
+    fn variant(store: Store, width: u32) -> Variant {
+        let add = u32::from(store == Store::Accumulate);
+        Variant { source: &SOURCE, defines: Defines::new(&[("ADD", add), ("WIDTH", width)]) }
+    }
+
     pub(crate) fn variants() -> Vec<Variant> {
-        [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
+        let both = |width| [Store::Overwrite, Store::Accumulate].map(|store| Self::variant(store, width));
+        [1, 8].into_iter().flat_map(both).collect()
     }
 }

@@ -2,8 +2,8 @@
 //! device.
 
 use crate::{
-    Attention, AttentionDecode, AttentionPrefill, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite,
-    RmsNorm, Sample, SiluMul, Variant, mla, moe,
+    Attention, AttentionDecode, AttentionPrefill, Cast, Embed, Fill, GateMul, GatherRows, Linear,
+    QkNormRopeWrite, RmsNorm, Sample, Variant, mla, moe,
 };
 
 /// All variants that are checked.
@@ -11,7 +11,7 @@ pub fn variants() -> Vec<Variant> {
     let all = [
         Embed::variants(),
         RmsNorm::variants(),
-        SiluMul::variants(),
+        GateMul::variants(),
         QkNormRopeWrite::variants(),
         Linear::variants(),
         Cast::variants(),

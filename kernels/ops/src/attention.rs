@@ -50,3 +50,20 @@ impl<V> AttentionSpec<V> {
         AttentionSpec { shape, scale, window, sinks: sinks.map(of) }
     }
 }
+
+/// Scaling of queries by their position (Ministral 3): `1 + beta · ln(1 + ⌊position / original⌋)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueryScaling {
+    /// Weight of the logarithm.
+    pub beta: f32,
+    /// Context that the model was trained on, in tokens, at least one; below it the factor is 1.
+    pub original: u32,
+}
+
+impl QueryScaling {
+    /// Factor of the queries of a position.
+    #[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴")]
+    pub fn factor(self, position: u32) -> f32 {
+        1.0 + self.beta * (1.0 + (position / self.original) as f32).ln()
+    }
+}

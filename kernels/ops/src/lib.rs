@@ -16,14 +16,16 @@
 mod attention;
 mod experts;
 mod formats;
+mod gate;
 mod mla;
 mod norm;
 pub mod reference;
 mod store;
 
-pub use attention::{AttentionSpec, QkvShape};
+pub use attention::{AttentionSpec, QkvShape, QueryScaling};
 pub use experts::{ExpertActivation, Routing, Scoring};
 pub use formats::{E2M1_VALUES, E4M3_VALUES, MXFP4_BLOCK};
+pub use gate::GateActivation;
 pub use mla::MlaShape;
 pub use norm::{HeadNorms, Norm};
 pub use store::Store;

@@ -9,6 +9,18 @@ pub struct Norm<V> {
     pub eps: f32,
 }
 
+impl<V> Norm<V> {
+    /// The same norm with its weight borrowed.
+    pub fn as_ref(&self) -> Norm<&V> {
+        Norm { weight: &self.weight, eps: self.eps }
+    }
+
+    /// The same norm with its weight held in another way.
+    pub fn map<U>(self, of: impl FnOnce(V) -> U) -> Norm<U> {
+        Norm { weight: of(self.weight), eps: self.eps }
+    }
+}
+
 /// Norms of query and key heads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeadNorms<V> {
@@ -21,6 +33,11 @@ pub struct HeadNorms<V> {
 }
 
 impl<V> HeadNorms<V> {
+    /// The same norms with their weights borrowed.
+    pub fn as_ref(&self) -> HeadNorms<&V> {
+        HeadNorms { q: &self.q, k: &self.k, eps: self.eps }
+    }
+
     /// The same norms with vectors held in another way.
     pub fn map<U>(self, mut of: impl FnMut(V) -> U) -> HeadNorms<U> {
         HeadNorms { q: of(self.q), k: of(self.k), eps: self.eps }

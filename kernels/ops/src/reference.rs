@@ -26,10 +26,20 @@ pub fn linear(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs: usize) ->
 /// `silu(gate) * up` of rows of `2 * cols` values, in which `group` columns of gate and as many of
 /// up alternate.
 pub fn silu_mul(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
+    gate_mul(gate_up, cols, group, |gate| gate / (1.0 + (-gate).exp()))
+}
+
+/// `gelu(gate) * up` of such rows ([`GateActivation::GeluTanh`](crate::GateActivation::GeluTanh)).
+pub fn gelu_mul(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
+    let inner = |x: f64| std::f64::consts::FRAC_2_PI.sqrt() * (x + 0.044_715 * x.powi(3));
+    gate_mul(gate_up, cols, group, |gate| 0.5 * gate * (1.0 + inner(gate).tanh()))
+}
+
+fn gate_mul(gate_up: &[f32], cols: usize, group: usize, activation: impl Fn(f64) -> f64) -> Vec<f64> {
     let row = |row: &[f32]| {
         let place = |col: usize| col / group * 2 * group + col % group;
         let of = |col| (f64::from(row[place(col)]), f64::from(row[place(col) + group]));
-        (0..cols).map(of).map(|(gate, up)| gate / (1.0 + (-gate).exp()) * up).collect::<Vec<_>>()
+        (0..cols).map(of).map(|(gate, up)| activation(gate) * up).collect::<Vec<_>>()
     };
     gate_up.chunks_exact(2 * cols).flat_map(row).collect()
 }
@@ -70,8 +80,8 @@ pub fn attention<'a>(
     out.into_iter().map(|x| x / sum).collect()
 }
 
-/// One query or key head: its norm, if there is one, then its rotation at a position. Dimension `i`
-/// is rotated with `i + head_dim / 2`.
+/// One query or key head: its norm, if there is one, then its rotation at a position. Of the `r`
+/// dimensions that have frequencies, `i` is rotated with `i + r / 2`; the others stay as they are.
 pub fn norm_rope(
     head: &[f32],
     norm: Option<Norm<&[f32]>>,
@@ -80,12 +90,13 @@ pub fn norm_rope(
     position: u32,
 ) -> Vec<f64> {
     let x = norm.map_or_else(|| head.iter().map(|x| f64::from(*x)).collect(), |norm| rms_norm(head, norm));
-    let (low, high) = x.split_at(x.len() / 2);
+    let (rotated_part, rest) = x.split_at(2 * frequencies.len());
+    let (low, high) = rotated_part.split_at(frequencies.len());
     let pairs = low.iter().zip(high).zip(frequencies);
     let (low, high): (Vec<f64>, Vec<f64>) = pairs
         .map(|((a, b), frequency)| <(f64, f64)>::from(rotated([*a, *b], *frequency, factor, position)))
         .unzip();
-    [low, high].concat()
+    [&low, &high, rest].concat()
 }
 
 /// Rotation at a position in which dimension `2 i` is rotated with `2 i + 1`.

@@ -1,6 +1,8 @@
-//! Activation of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by
-//! side in each row (the output of one fused linear layer). Fuses the sigmoid and both products;
-//! nothing is accumulated; eˣ as in `Lanes::exp`.
+//! Activation of a gated feed-forward layer: `silu(gate) * up` or `gelu(gate) * up`, with gate and
+//! up side by side in each row (the output of one fused linear layer). Fuses the activation and the
+//! product; nothing is accumulated; eˣ as in `Lanes::exp`.
+
+use ops::GateActivation;
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -10,13 +12,13 @@ use super::output::Output;
 /// Number of rows in a task.
 const ROWS: usize = 4;
 
-/// Computes `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for
-/// `gate_up` `[rows, 2 * width]` and `out` `[rows, width]`.
+/// Computes `out[r, i] = activation(gate_up[r, i]) * gate_up[r, width + i]`, for `gate_up`
+/// `[rows, 2 * width]` and `out` `[rows, width]`.
 ///
 /// # Panics
 /// If the sizes don't fit each other.
-pub fn silu_mul(cpu: &Cpu, gate_up: &[f32], width: usize, out: &mut [f32]) {
-    assert!(gate_up.len() == 2 * out.len() && out.len().is_multiple_of(width), "rows of silu_mul");
+pub fn gate_mul(cpu: &Cpu, activation: GateActivation, gate_up: &[f32], width: usize, out: &mut [f32]) {
+    assert!(gate_up.len() == 2 * out.len() && out.len().is_multiple_of(width), "rows of gate_mul");
     let rows = out.len() / width;
     let cost = out.len() * 8;
     let out = Output::new(out);
@@ -26,19 +28,31 @@ pub fn silu_mul(cpu: &Cpu, gate_up: &[f32], width: usize, out: &mut [f32]) {
         #[expect(unsafe_code, reason = "each task its rows")]
         // SAFETY: tasks have disjoint ranges of rows.
         let out = unsafe { out.part(first * width, count * width) };
-        cpu.isa().run(SiluMul { gate_up: &gate_up[2 * first * width..][..2 * count * width], width, out });
+        let gate_up = &gate_up[2 * first * width..][..2 * count * width];
+        cpu.isa().run(GateMul { activation, gate_up, width, out });
     });
 }
 
-struct SiluMul<'a> {
+struct GateMul<'a> {
+    activation: GateActivation,
     gate_up: &'a [f32],
     width: usize,
     out: &'a mut [f32],
 }
 
-impl Kernel for SiluMul<'_> {
+impl Kernel for GateMul<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
+        match self.activation {
+            GateActivation::Silu => self.rows(lanes, |gate| silu(lanes, gate)),
+            GateActivation::GeluTanh => self.rows(lanes, |gate| gelu(lanes, gate)),
+        }
+    }
+}
+
+impl GateMul<'_> {
+    #[inline(always)]
+    fn rows<L: Lanes>(self, lanes: L, activation: impl Fn(L::V) -> L::V) {
         for (row, out) in self.gate_up.chunks_exact(2 * self.width).zip(self.out.chunks_exact_mut(self.width))
         {
             let (gate, up) = row.split_at(self.width);
@@ -46,15 +60,28 @@ impl Kernel for SiluMul<'_> {
             let (ups, up_rest) = up.as_chunks::<LANES>();
             let (outs, out_rest) = out.as_chunks_mut::<LANES>();
             for ((gate, up), out) in gates.iter().zip(ups).zip(outs) {
-                lanes.store(silu(lanes, lanes.load(gate), lanes.load(up)), out);
+                lanes.store(lanes.mul(activation(lanes.load(gate)), lanes.load(up)), out);
             }
-            lanes.store_part(silu(lanes, lanes.load_part(gate_rest), lanes.load_part(up_rest)), out_rest);
+            let gated = activation(lanes.load_part(gate_rest));
+            lanes.store_part(lanes.mul(gated, lanes.load_part(up_rest)), out_rest);
         }
     }
 }
 
 #[inline(always)]
-fn silu<L: Lanes>(lanes: L, gate: L::V, up: L::V) -> L::V {
+fn silu<L: Lanes>(lanes: L, gate: L::V) -> L::V {
     let e = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
-    lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), e)), up)
+    lanes.div(gate, lanes.add(lanes.splat(1.0), e))
+}
+
+/// GELU with tanh, by `(1 + tanh(y)) / 2 = 1 / (1 + e⁻²ʸ)`.
+#[inline(always)]
+fn gelu<L: Lanes>(lanes: L, gate: L::V) -> L::V {
+    // y = √(2/π) (x + 0.044715 x³)
+    const FIRST: f32 = -1.595_769_1;
+    const THIRD: f32 = FIRST * 0.044_715;
+    let squared = lanes.mul(gate, gate);
+    let factor = lanes.fma(squared, lanes.splat(THIRD), lanes.splat(FIRST));
+    let e = lanes.exp(lanes.mul(gate, factor));
+    lanes.div(gate, lanes.add(lanes.splat(1.0), e))
 }

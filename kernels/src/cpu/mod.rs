@@ -34,7 +34,7 @@ mod rope;
 mod route;
 mod sync;
 
-pub use activation::silu_mul;
+pub use activation::gate_mul;
 pub use attention::{AttentionParams, Sequence, attention};
 pub use clamped_swiglu::clamped_swiglu;
 pub use embed::embed;

@@ -1,6 +1,8 @@
 //! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale;
 //! all in f32, squares summed in sixteen lanes.
 
+use ops::{Norm, Store};
+
 use super::Cpu;
 use super::isa::Kernel;
 use super::lanes::{LANES, Lanes};
@@ -9,12 +11,13 @@ use super::output::Output;
 /// Number of rows in a task.
 const ROWS: usize = 8;
 
-/// Normalises each row of `x` `[rows, weight.len()]` into `out` of the same shape.
+/// Normalises each row of `x` `[rows, norm.weight.len()]` into `out` of the same shape, or adds it
+/// to `out`.
 ///
 /// # Panics
 /// If the sizes don't fit each other.
-pub fn rms_norm(cpu: &Cpu, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
-    let cols = weight.len();
+pub fn rms_norm(cpu: &Cpu, x: &[f32], norm: Norm<&[f32]>, store: Store, out: &mut [f32]) {
+    let cols = norm.weight.len();
     assert!(x.len() == out.len() && x.len().is_multiple_of(cols), "rows of rms_norm");
     let rows = x.len() / cols;
     let out = Output::new(out);
@@ -24,23 +27,27 @@ pub fn rms_norm(cpu: &Cpu, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32])
         #[expect(unsafe_code, reason = "each task its rows")]
         // SAFETY: tasks have disjoint ranges of rows.
         let out = unsafe { out.part(first * cols, count * cols) };
-        cpu.isa().run(Norm { x: &x[first * cols..][..count * cols], weight, eps, out });
+        cpu.isa().run(Rows { x: &x[first * cols..][..count * cols], norm, store, out });
     });
 }
 
-struct Norm<'a> {
+struct Rows<'a> {
     x: &'a [f32],
-    weight: &'a [f32],
-    eps: f32,
+    norm: Norm<&'a [f32]>,
+    store: Store,
     out: &'a mut [f32],
 }
 
-impl Kernel for Norm<'_> {
+impl Kernel for Rows<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let cols = self.weight.len();
+        let Norm { weight, eps } = self.norm;
+        let cols = weight.len();
         for (x, out) in self.x.chunks_exact(cols).zip(self.out.chunks_exact_mut(cols)) {
-            scale_row(lanes, x, self.weight, self.eps, out);
+            match self.store {
+                Store::Overwrite => scale_row(lanes, x, weight, eps, out),
+                Store::Accumulate => add_scaled_row(lanes, x, weight, eps, out),
+            }
         }
     }
 }
@@ -70,6 +77,17 @@ pub(super) fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32,
     }
     let scaled = lanes.mul(lanes.load_part(rest), scale);
     lanes.store_part(lanes.mul(scaled, lanes.load_part(weight_rest)), out_rest);
+}
+
+/// Normalises one row, and adds it to `out`.
+#[inline(always)]
+fn add_scaled_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
+    let scale = lanes.splat(inverse_rms(lanes, x, eps));
+    let rows = x.chunks(LANES).zip(weight.chunks(LANES)).zip(out.chunks_mut(LANES));
+    for ((x, w), out) in rows {
+        let scaled = lanes.mul(lanes.mul(lanes.load_part(x), scale), lanes.load_part(w));
+        lanes.store_part(lanes.add(lanes.load_part(out), scaled), out);
+    }
 }
 
 /// Returns `1 / sqrt(mean(x²) + eps)`.

@@ -1,8 +1,9 @@
 //! Fused operation between the qkv projection and attention: RMS norm of each query and key head,
-//! rotary embedding (half-split: dimension `i` is rotated with `i + head_dim / 2`), write of keys
-//! and values to the cache. One pass over each head, all in f32.
+//! rotary embedding of all or the first of its dimensions (half-split: of `r` dimensions, `i` is
+//! rotated with `i + r / 2`), scaling of queries by position, write of keys and values to the cache.
+//! One pass over each head, all in f32.
 
-use ops::{HeadNorms, QkvShape};
+use ops::{HeadNorms, QkvShape, QueryScaling};
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -11,12 +12,16 @@ use super::lanes::{LANES, Lanes};
 use super::norm::scale_row_in_place;
 use super::output::Output;
 
-/// Cosines and sines of a step's positions: `[rows, head_dim / 2]` each.
+/// Cosines and sines of a step's positions: `[rows, pairs]` each. Dimensions of a head behind the
+/// rotated pairs stay as they are.
 #[derive(Debug, Default)]
 pub struct RopeAngles {
     cos: Vec<f32>,
     sin: Vec<f32>,
-    half: usize,
+    /// Number of rotated pairs of a head.
+    pairs: usize,
+    /// `[rows]`: factors of queries; empty if they stay as they are.
+    query_factors: Vec<f32>,
 }
 
 impl RopeAngles {
@@ -24,7 +29,7 @@ impl RopeAngles {
     /// cosine and sine are multiplied by `scale`.
     #[expect(clippy::cast_possible_truncation, reason = "cosines and sines are rounded to f32")]
     pub fn fill(&mut self, positions: &[u32], frequencies: &[f32], scale: f32) {
-        self.half = frequencies.len();
+        self.pairs = frequencies.len();
         self.cos.clear();
         self.sin.clear();
         for position in positions {
@@ -36,8 +41,16 @@ impl RopeAngles {
         }
     }
 
+    /// Scales the queries of a step's positions.
+    pub fn scale_queries(&mut self, positions: &[u32], scaling: Option<QueryScaling>) {
+        self.query_factors.clear();
+        if let Some(scaling) = scaling {
+            self.query_factors.extend(positions.iter().map(|position| scaling.factor(*position)));
+        }
+    }
+
     pub(super) fn row(&self, row: usize) -> (&[f32], &[f32]) {
-        let at = row * self.half..(row + 1) * self.half;
+        let at = row * self.pairs..(row + 1) * self.pairs;
         (&self.cos[at.clone()], &self.sin[at])
     }
 }
@@ -62,6 +75,7 @@ pub fn qk_norm_rope_write(
         shape.kv_heads == cache.shape.kv_heads && shape.head_dim == cache.shape.head_dim,
         "heads of the cache"
     );
+    assert!(2 * angles.pairs <= shape.head_dim, "rotated dimensions of a head");
     let cost = qkv.len() * 4;
     let place = cache.shape;
     let (qkv, keys, values) = (Output::new(qkv), cache.keys.output(), cache.values.output());
@@ -90,7 +104,10 @@ impl Kernel for Heads<'_> {
         let group = shape.group();
         for (row, slot) in self.slots.iter().enumerate() {
             for head in self.head * group..(self.head + 1) * group {
-                self.rotate(lanes, row, head, norms.map(|norms| norms.q));
+                let query = self.rotate(lanes, row, head, norms.map(|norms| norms.q));
+                if let Some(factor) = self.angles.query_factors.get(row) {
+                    query.iter_mut().for_each(|x| *x *= factor);
+                }
             }
             let key = self.rotate(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k));
             let at = self.place.row_at(*slot as usize, self.head);
@@ -119,19 +136,20 @@ impl<'a> Heads<'a> {
 
     /// Normalises and rotates a head of a row.
     #[inline(always)]
-    fn rotate<L: Lanes>(&self, lanes: L, row: usize, head: usize, weight: Option<&[f32]>) -> &'a [f32] {
+    fn rotate<L: Lanes>(&self, lanes: L, row: usize, head: usize, weight: Option<&[f32]>) -> &'a mut [f32] {
         #[expect(unsafe_code, reason = "each task its heads")]
         // SAFETY: the head is one of this task's, and only one is alive at a time.
         let x = unsafe { self.part(row, head) };
         if let (Some(weight), Some(norms)) = (weight, self.norms) {
             scale_row_in_place(lanes, x, weight, norms.eps);
         }
-        rotate(lanes, x, self.angles.row(row));
+        rotate(lanes, &mut x[..2 * self.angles.pairs], self.angles.row(row));
         x
     }
 }
 
-/// Rotates one head in place: each element of its first half with the one of its second half.
+/// Rotates the rotated part of one head in place: each element of its first half with the one of its
+/// second half.
 #[inline(always)]
 fn rotate<L: Lanes>(lanes: L, x: &mut [f32], (cos, sin): (&[f32], &[f32])) {
     let (low, high) = x.split_at_mut(x.len() / 2);
@@ -166,62 +184,72 @@ mod tests {
     use super::*;
     use crate::cpu::Isa;
 
-    #[test]
-    fn queries_stay_in_their_row_and_kv_go_to_their_slots() {
+    /// Checks heads of which `pairs` pairs of dimensions are rotated, and queries that are scaled.
+    fn check(pairs: usize, scaling: Option<QueryScaling>) {
         let (heads, kv_heads, head_dim) = (4, 2, 24);
         let shape = QkvShape { heads, kv_heads, head_dim };
         let value = |i: usize| ((i * 7919) % 1999) as f32 / 999.0 - 1.0;
         let before: Vec<f32> = (0..3 * shape.width()).map(value).collect();
         let (q, k): (Vec<f32>, Vec<f32>) = (0..head_dim).map(|i| (1.0 + value(i), 1.0 - value(i))).unzip();
-        let frequencies: Vec<f32> = (0..head_dim / 2).map(|i| 1e4f32.powf(-(i as f32) / 12.0)).collect();
+        let frequencies: Vec<f32> = (0..pairs).map(|i| 1e4f32.powf(-(i as f32) / 12.0)).collect();
         let (positions, slots) = ([3, 0, 70], [40, 5, 17]);
         let mut angles = RopeAngles::default();
         angles.fill(&positions, &frequencies, 1.25);
+        angles.scale_queries(&positions, scaling);
         let norms = HeadNorms { q: &q[..], k: &k[..], eps: 1e-6 };
         let cases = Isa::available().into_iter().flat_map(|isa| [(isa, Some(norms)), (isa, None)]);
         for (isa, norms) in cases {
             let cpu = Cpu::with_isa(2, isa);
-            let mut cache = KvCache::new(KvShape {
-                layers: 1,
-                blocks: 3,
-                kv_heads,
-                head_dim,
-                latent: false,
-                dtype: KvDtype::F32,
-            })
-            .unwrap();
+            let cache =
+                KvShape { layers: 1, blocks: 3, kv_heads, head_dim, latent: false, dtype: KvDtype::F32 };
+            let mut cache = KvCache::new(cache).unwrap();
             let mut qkv = before.clone();
             qk_norm_rope_write(&cpu, shape, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
-            for row in 0..3 {
-                for head in 0..heads + 2 * kv_heads {
-                    let at = row * shape.width() + head * head_dim;
-                    let x = &before[at..at + head_dim];
-                    let norm = norms.map(|HeadNorms { q, k, eps }| Norm {
-                        weight: if head < heads { q } else { k },
-                        eps,
-                    });
-                    let rotated = norm_rope(x, norm, &frequencies, 1.25, positions[row]);
-                    let cached = |all: &KvData, head| {
-                        let from = cache.shape().row_at(slots[row] as usize, head);
-                        all.to_f32(from..from + head_dim)
-                    };
-                    let (got, wanted) = if head < heads {
-                        (qkv[at..at + head_dim].to_vec(), rotated)
-                    } else if head < heads + kv_heads {
-                        (cached(&cache.layer(0).keys, head - heads), rotated)
-                    } else {
-                        let values = cached(&cache.layer(0).values, head - heads - kv_heads);
-                        (values, x.iter().map(|x| f64::from(*x)).collect())
-                    };
-                    for (a, b) in got.iter().zip(&wanted) {
-                        assert!(
-                            (f64::from(*a) - b).abs() < 1e-5,
-                            "{} row {row} head {head}: {a} {b}",
-                            isa.name()
-                        );
-                    }
+            let cached = |all: &KvData, row: usize, head| {
+                let from = cache.shape().row_at(slots[row] as usize, head);
+                all.to_f32(from..from + head_dim)
+            };
+            for (row, head) in (0..3).flat_map(|row| (0..heads + 2 * kv_heads).map(move |head| (row, head))) {
+                let at = row * shape.width() + head * head_dim;
+                let x = &before[at..at + head_dim];
+                let norm = norms
+                    .map(|HeadNorms { q, k, eps }| Norm { weight: if head < heads { q } else { k }, eps });
+                let rotated = || norm_rope(x, norm, &frequencies, 1.25, positions[row]);
+                let (got, wanted) = if head < heads {
+                    let factor = f64::from(scaling.map_or(1.0, |scaling| scaling.factor(positions[row])));
+                    (qkv[at..at + head_dim].to_vec(), rotated().iter().map(|x| x * factor).collect())
+                } else if head < heads + kv_heads {
+                    (cached(&cache.layer(0).keys, row, head - heads), rotated())
+                } else {
+                    let values = cached(&cache.layer(0).values, row, head - heads - kv_heads);
+                    (values, x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>())
+                };
+                for (a, b) in got.iter().zip(&wanted) {
+                    assert!(
+                        (f64::from(*a) - b).abs() < 1e-5,
+                        "{} row {row} head {head}: {a} {b}",
+                        isa.name()
+                    );
                 }
             }
         }
+    }
+
+    #[test]
+    fn queries_stay_in_their_row_and_kv_go_to_their_slots() {
+        check(12, None);
+    }
+
+    #[test]
+    fn dimensions_behind_the_rotated_part_stay() {
+        [0, 3, 9].into_iter().for_each(|pairs| check(pairs, None));
+    }
+
+    #[test]
+    fn queries_are_scaled_by_their_position() {
+        let scaling = QueryScaling { beta: 0.5, original: 4 };
+        assert_eq!((scaling.factor(3), scaling.factor(4)), (1.0, 1.0 + 0.5 * 2f32.ln()));
+        check(12, Some(scaling));
+        check(4, Some(scaling));
     }
 }

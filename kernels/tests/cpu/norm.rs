@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use kernels::cpu::{Cpu, Isa, rms_norm};
-use ops::{Norm, reference};
+use ops::{Norm, Store, reference};
 
 proptest! {
     #[test]
@@ -11,12 +11,16 @@ proptest! {
         let value = |i: usize| ((i * 7919 + seed * 31) % 2000) as f32 / 300.0 - 3.0;
         let x: Vec<f32> = (0..rows * cols).map(value).collect();
         let weight: Vec<f32> = (0..cols).map(|i| value(i + 5)).collect();
-        let wanted = reference::rms_norm(&x, Norm { weight: &weight, eps: 1e-6 });
+        let norm = Norm { weight: &weight[..], eps: 1e-6 };
+        let wanted = reference::rms_norm(&x, norm);
         for isa in Isa::available() {
-            let mut out = vec![f32::NAN; x.len()];
-            rms_norm(&Cpu::with_isa(1, isa), &x, &weight, 1e-6, &mut out);
-            for (a, b) in out.iter().zip(&wanted) {
+            let cpu = Cpu::with_isa(1, isa);
+            let (mut out, mut sum) = (vec![f32::NAN; x.len()], vec![1.5; x.len()]);
+            rms_norm(&cpu, &x, norm, Store::Overwrite, &mut out);
+            rms_norm(&cpu, &x, norm, Store::Accumulate, &mut sum);
+            for ((a, sum), b) in out.iter().zip(&sum).zip(&wanted) {
                 prop_assert!((f64::from(*a) - b).abs() <= 1e-5 * (1.0 + b.abs()), "{} {a} {b}", isa.name());
+                prop_assert_eq!(*sum, 1.5 + a, "{}", isa.name());
             }
         }
     }

@@ -12,7 +12,8 @@ use super::options::CpuOptions;
 use super::storage::{StackedMatrix, Storage};
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, RopeTable, Routing, Store,
+    TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
@@ -29,7 +30,7 @@ pub(super) struct CpuBackend {
     batch_tokens: usize,
     tables: BlockTables,
     pub(super) batch: Batch,
-    ropes: Vec<RopeTable>,
+    ropes: Vec<Rope>,
     /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the
     /// norm.
     gathered: Vec<f32>,
@@ -46,11 +47,10 @@ pub(super) struct Tensor {
     cols: usize,
 }
 
-/// A rotary embedding: its frequencies, and the current step's angles.
+/// A rotary embedding, and the current step's angles.
 #[derive(Debug)]
-struct RopeTable {
-    frequencies: Vec<f32>,
-    scale: f32,
+struct Rope {
+    table: RopeTable,
     angles: RopeAngles,
 }
 
@@ -100,8 +100,9 @@ impl CpuBackend {
         self.logits.clear();
         batch.check(shape, &mut self.tables)?;
         self.batch.clone_from(batch);
-        for RopeTable { frequencies, scale, angles } in &mut self.ropes {
-            angles.fill(&batch.positions, frequencies, *scale);
+        for Rope { table, angles } in &mut self.ropes {
+            angles.fill(&batch.positions, &table.frequencies, table.factor);
+            angles.scale_queries(&batch.positions, table.query_scaling);
         }
         Ok(())
     }
@@ -166,9 +167,8 @@ impl Backend for CpuBackend {
         Ok(Tensor { data, cols })
     }
 
-    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<usize, LoadError> {
-        let (frequencies, scale) = spec.frequencies(head_dim);
-        self.ropes.push(RopeTable { frequencies, scale, angles: RopeAngles::default() });
+    fn rope(&mut self, table: RopeTable) -> Result<usize, LoadError> {
+        self.ropes.push(Rope { table, angles: RopeAngles::default() });
         Ok(self.ropes.len() - 1)
     }
 
@@ -207,13 +207,22 @@ impl Backend for CpuBackend {
         Err(LoadError::Memory { what: "activations of attention", bytes })
     }
 
-    fn embed(&mut self, table: &StackedMatrix, out: &mut Tensor) {
-        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out.rows_mut(self.rows()));
+    fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
+        let out = out.rows_mut(self.rows());
+        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out);
+        if factor.to_bits() != 1f32.to_bits() {
+            out.iter_mut().for_each(|x| *x *= factor);
+        }
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
         let n = self.rows();
-        cpu::rms_norm(&self.cpu, x.rows(n), norm.weight, norm.eps, out.rows_mut(n));
+        cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), Store::Overwrite, out.rows_mut(n));
+    }
+
+    fn add_rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
+        let n = self.rows();
+        cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), Store::Accumulate, out.rows_mut(n));
     }
 
     fn linear(
@@ -248,9 +257,9 @@ impl Backend for CpuBackend {
         cpu::attention(&self.cpu, params, qkv.rows(n), &sequences, cache, out.rows_mut(n));
     }
 
-    fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
+    fn gate_mul(&mut self, activation: GateActivation, gate_up: &Tensor, out: &mut Tensor) {
         let (n, width) = (self.rows(), out.cols);
-        cpu::silu_mul(&self.cpu, gate_up.rows(n), width, out.rows_mut(n));
+        cpu::gate_mul(&self.cpu, activation, gate_up.rows(n), width, out.rows_mut(n));
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&Vec<f32>>, out: &mut Routes) {
@@ -272,7 +281,7 @@ impl Backend for CpuBackend {
         kv: &Tensor,
     ) {
         let n = self.rows();
-        let (norm, angles) = (Norm { weight: &norm.weight[..], eps: norm.eps }, &self.ropes[*rope].angles);
+        let (norm, angles) = (norm.map(Vec::as_slice), &self.ropes[*rope].angles);
         let (rows, cache) = ((queries.rows_mut(n), kv.rows(n)), self.cache.layer_mut(layer));
         cpu::mla_write(&self.cpu, shape, norm, angles, &self.batch.slots, rows, cache);
     }
@@ -291,7 +300,8 @@ impl Backend for CpuBackend {
             self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
         }
         self.normed.resize(self.gathered.len(), 0.0);
-        cpu::rms_norm(&self.cpu, &self.gathered, norm.weight, norm.eps, &mut self.normed);
+        let norm = norm.map(Vec::as_slice);
+        cpu::rms_norm(&self.cpu, &self.gathered, norm, Store::Overwrite, &mut self.normed);
         self.logits.resize(self.batch.logit_rows.len() * head.rows(), 0.0);
         cpu::linear(&self.cpu, &self.normed, &head.parts(), None, Store::Overwrite, &mut self.logits);
     }

@@ -74,6 +74,7 @@ impl CpuRunner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
+        let config = &ModelConfig { context, ..config.clone() };
         let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
         let mut backend = TimedBackend::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;

@@ -43,6 +43,7 @@ pub(super) fn start(
     supported::check(config)?;
     let cache_shape = CacheShape::of(&config.cache())?;
     let context = context(config, options)?;
+    let config = &ModelConfig { context, ..config.clone() };
     let (batch_tokens, lanes) = (options.batch_tokens.max(1), options.lanes.max(1));
     let buckets = buckets(lanes.min(batch_tokens));
     let rows = batch_tokens.max(buckets[buckets.len() - 1]);

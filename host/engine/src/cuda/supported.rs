@@ -2,6 +2,8 @@
 //! unsupported size is an error of one line. A launch whose blocks need more shared memory than the
 //! GPU has is an error of the start, too.
 
+use cuda_kernels::QkNormRopeWrite;
+
 use crate::models::ops::{MlaShape, Scoring};
 use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
 
@@ -14,13 +16,24 @@ const MOST_RANK: usize = 1024;
 
 /// Checks that there are kernels for all layers. The width of heads is checked by `CacheShape::of`.
 pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
-    if let AttentionConfig::Latent(sizes) = &config.attention {
-        latent(sizes)?;
-    }
-    config.layers.iter().try_for_each(|layer| match &layer.mlp {
-        MlpConfig::Gated { .. } => Ok(()),
-        MlpConfig::Experts(sizes) => experts(sizes, config.hidden),
+    config.layers.iter().try_for_each(|layer| {
+        match &layer.attention {
+            AttentionConfig::Grouped(sizes) => rotated(sizes.shape.head_dim, layer.rope.rotated)?,
+            AttentionConfig::Latent(sizes) => latent(sizes)?,
+        }
+        match &layer.mlp {
+            MlpConfig::Gated(_) => Ok(()),
+            MlpConfig::Experts(sizes) => experts(sizes, config.hidden),
+        }
     })
+}
+
+/// Checks that there is a kernel that rotates this many dimensions of heads of this width.
+fn rotated(head_dim: usize, rotated: usize) -> Result<(), LoadError> {
+    if QkNormRopeWrite::supports(head_dim, rotated) {
+        return Ok(());
+    }
+    Err(unsupported(&format!("the rotation of {rotated} of {head_dim} dimensions of heads")))
 }
 
 fn latent(sizes: &LatentConfig) -> Result<(), LoadError> {

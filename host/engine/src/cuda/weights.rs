@@ -7,6 +7,7 @@ use super::content::{Content, write_all};
 use super::driver::Driver;
 use super::fp8::Fp8Contents;
 use super::upload::Uploader;
+use crate::models::ops::QueryScaling;
 use crate::models::{LoadError, StoredMatrix, WeightRole, WeightTensor};
 
 /// A weight matrix `[rows, cols]`; several stored matrices may be stacked in it by rows.
@@ -128,8 +129,12 @@ impl WeightUpload {
 pub(super) struct Rope {
     /// Radians per position of each pair of rotated dimensions.
     pub(super) frequencies: DeviceVector,
+    /// Number of these pairs.
+    pub(super) pairs: usize,
     /// Factor of the cosines and sines.
-    pub(super) scale: f32,
+    pub(super) factor: f32,
+    /// Scaling of queries by their position.
+    pub(super) query_scaling: Option<QueryScaling>,
 }
 
 /// Whether the parts are two matrices of one shape, whose number of rows is a multiple of

@@ -8,8 +8,8 @@
 
 use super::LoadError;
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeSpec, Routing, Store,
-    TensorRole,
+    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeTable,
+    Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -61,8 +61,8 @@ pub trait Backend {
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<Self::Vector, LoadError>;
     /// Allocates activations for the largest step; their address never changes.
     fn tensor(&mut self, role: TensorRole, cols: usize) -> Result<Self::Tensor, LoadError>;
-    /// Prepares a rotary embedding for heads of width `head_dim`.
-    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<Self::Rope, LoadError>;
+    /// Prepares a rotary embedding.
+    fn rope(&mut self, table: RopeTable) -> Result<Self::Rope, LoadError>;
 
     /// Loads the experts of a layer, all of one shape; at most `per_token` are chosen for a token.
     fn expert_weights(
@@ -82,10 +82,12 @@ pub trait Backend {
         projection: &StoredMatrix,
     ) -> Result<Self::MlaWeights, LoadError>;
 
-    /// `out[i] = table[tokens[i]]`.
-    fn embed(&mut self, table: &Self::Matrix, out: &mut Self::Tensor);
+    /// `out[i] = factor * table[tokens[i]]`.
+    fn embed(&mut self, table: &Self::Matrix, factor: f32, out: &mut Self::Tensor);
     /// `out = x / sqrt(mean(x²) + eps) * weight`, per row.
     fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, out: &mut Self::Tensor);
+    /// `out += x / sqrt(mean(x²) + eps) * weight`, per row.
+    fn add_rms_norm(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, out: &mut Self::Tensor);
     /// `out = x · weightᵀ + bias`, or `out += …`.
     fn linear(
         &mut self,
@@ -108,17 +110,18 @@ pub trait Backend {
         let x = self.input_of(x);
         self.linear(x, weight, bias, store, out);
     }
-    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where
-    /// the device can. Other devices keep the products in `gate_up`, which is undefined afterwards.
-    fn swiglu(
+    /// `out = activation(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass
+    /// where the device can. Other devices keep the products in `gate_up`, which is undefined
+    /// afterwards.
+    fn gated(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
-        weight: &Self::Matrix,
+        (weight, activation): (&Self::Matrix, GateActivation),
         gate_up: &mut Self::Tensor,
         out: &mut Self::Tensor,
     ) {
         self.linear_of(x, weight, None, Store::Overwrite, gate_up);
-        self.silu_mul(gate_up, out);
+        self.gate_mul(activation, gate_up, out);
     }
     /// Computes the norm of an input that needs one, and returns the tensor to read.
     fn input_of<'a>(&mut self, x: LayerInput<'a, Self::Tensor, Self::Vector>) -> &'a Self::Tensor {
@@ -130,8 +133,8 @@ pub trait Backend {
             }
         }
     }
-    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, and writes keys and
-    /// values to the batch's slots.
+    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, scales queries by
+    /// position where `rope` says so, and writes keys and values to the batch's slots.
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
@@ -148,8 +151,8 @@ pub trait Backend {
         qkv: &Self::Tensor,
         out: &mut Self::Tensor,
     );
-    /// `silu(gate) * up`, for rows of gate and up side by side.
-    fn silu_mul(&mut self, gate_up: &Self::Tensor, out: &mut Self::Tensor);
+    /// `activation(gate) * up`, for rows of gate and up side by side.
+    fn gate_mul(&mut self, activation: GateActivation, gate_up: &Self::Tensor, out: &mut Self::Tensor);
     /// Chooses experts for each token by the router's scores `[n, experts]`.
     fn route(&mut self, scores: &Self::Tensor, routing: Routing<&Self::Vector>, out: &mut Self::Routes);
     /// `out += Σ weight · expert(x)` over the chosen experts of each token.

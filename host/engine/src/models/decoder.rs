@@ -1,22 +1,26 @@
 //! A model of any family: the embedding, layers around the residual stream, and the head. Tensor
 //! names are those of published checkpoints, which families share.
 
-use super::layers::{Layer, LayerScratch};
+use super::config::LayerConfig;
+use super::layers::{Layer, LayerScratch, ResidualStream};
 use super::loading::Loading;
-use super::ops::{Norm, TensorRole};
-use super::{AttentionConfig, Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
+use super::ops::{Norm, RopeSpec};
+use super::{Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
 
 /// A model's weights on a backend, and the activations of a step.
 #[derive(Debug)]
 pub struct Model<B: Backend> {
-    eps: f32,
-    rope: B::Rope,
+    /// Rotary embeddings of layers, each once.
+    ropes: Vec<B::Rope>,
+    /// Each layer, and the index of its rotary embedding.
+    layers: Vec<(Layer<B>, usize)>,
+    /// Factor of the embedding's rows.
+    embedding_factor: f32,
     embedding: B::Matrix,
-    layers: Vec<Layer<B>>,
-    norm: B::Vector,
+    norm: Norm<B::Vector>,
     /// `None`: the embedding is the head.
     head: Option<B::Matrix>,
-    hidden: B::Tensor,
+    stream: ResidualStream<B>,
     scratch: LayerScratch<B>,
 }
 
@@ -29,39 +33,52 @@ impl<B: Backend> Model<B> {
         weights: &Weights,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
-        let rotated = match &config.attention {
-            AttentionConfig::Grouped(sizes) => sizes.shape.head_dim,
-            AttentionConfig::Latent(sizes) => sizes.shape.rope,
-        };
-        let rope = backend.rope(&config.rope, rotated)?;
+        let (ropes, rope_of) = ropes(backend, config)?;
         let (vocab, hidden) = (config.vocab, config.hidden);
         let mut loading = Loading::new(backend, config, weights, progress);
         let table = WeightRole::Embedding { tied: config.tied };
         let embedding = loading.matrix_for(table, "model.embed_tokens.weight", vocab, hidden)?;
         loading.part_done();
-        let layers = (0..config.layers.len())
-            .map(|index| Layer::load(&mut loading, config, index))
-            .collect::<Result<_, _>>()?;
-        let norm = loading.vector("model.norm.weight", hidden)?;
+        let layers = (rope_of.into_iter().enumerate())
+            .map(|(index, rope)| Ok((Layer::load(&mut loading, config, index)?, rope)))
+            .collect::<Result<_, LoadError>>()?;
+        // A factor of the logits is one of the head's input.
+        let norm = loading.scaled_stream_norm("model.norm.weight", hidden, config.factors.logits)?;
         let head = (!config.tied)
             .then(|| loading.matrix_for(WeightRole::Head, "lm_head.weight", vocab, hidden))
             .transpose()?;
         loading.part_done();
         loading.finish()?;
         // Allocated last: by now the sizes are checked against those of the weights.
-        let (hidden, scratch) =
-            (backend.tensor(TensorRole::Sums, hidden)?, LayerScratch::new(backend, config)?);
-        Ok(Self { eps: config.rms_norm_eps, rope, embedding, layers, norm, head, hidden, scratch })
+        let post_norms = config.layers.iter().any(LayerConfig::has_post_norm);
+        let stream = ResidualStream::new(backend, hidden, post_norms)?;
+        let scratch = LayerScratch::new(backend, config)?;
+        let embedding_factor = config.factors.embedding / config.factors.residual;
+        Ok(Self { ropes, layers, embedding_factor, embedding, norm, head, stream, scratch })
     }
 
     /// Runs the step that the backend has begun; the logits stay on the backend.
     pub fn forward(&mut self, backend: &mut B) {
-        let Self { eps, hidden, scratch, .. } = self;
-        backend.embed(&self.embedding, hidden);
-        for (i, layer) in self.layers.iter().enumerate() {
-            layer.forward(backend, (i, &self.rope, *eps), scratch, hidden);
+        let Self { stream, scratch, .. } = self;
+        backend.embed(&self.embedding, self.embedding_factor, &mut stream.hidden);
+        for (i, (layer, rope)) in self.layers.iter().enumerate() {
+            layer.forward(backend, (i, &self.ropes[*rope]), scratch, stream);
         }
         let head = self.head.as_ref().unwrap_or(&self.embedding);
-        backend.logits(hidden, Norm { weight: &self.norm, eps: *eps }, head);
+        backend.logits(&stream.hidden, self.norm.as_ref(), head);
     }
+}
+
+/// The different rotary embeddings of a model, and for each layer the index of its own.
+fn ropes<B: Backend>(backend: &mut B, config: &ModelConfig) -> Result<(Vec<B::Rope>, Vec<usize>), LoadError> {
+    let mut kinds: Vec<&RopeSpec> = Vec::new();
+    let mut of_layers = Vec::new();
+    for LayerConfig { rope, .. } in &config.layers {
+        of_layers.push(kinds.iter().position(|known| *known == rope).unwrap_or_else(|| {
+            kinds.push(rope);
+            kinds.len() - 1
+        }));
+    }
+    let ropes = kinds.into_iter().map(|rope| backend.rope(rope.table(config.context)));
+    Ok((ropes.collect::<Result<_, _>>()?, of_layers))
 }

@@ -21,6 +21,22 @@ impl<'a> Fields<'a> {
         Self { file, path, object }
     }
 
+    /// The object, with a default for each field that is absent or null.
+    pub(super) fn with_defaults(&self, defaults: &[(&str, u64)]) -> Map<String, Value> {
+        let mut object = self.object.clone();
+        for (name, default) in defaults {
+            if self.get(name).is_none() {
+                object.insert((*name).to_owned(), (*default).into());
+            }
+        }
+        object
+    }
+
+    /// The fields of another object at the same place.
+    pub(super) fn of(self, object: &'a Map<String, Value>) -> Self {
+        Self { object, ..self }
+    }
+
     /// The value, unless it is absent or null.
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.object.get(name).filter(|value| !value.is_null())
@@ -53,11 +69,24 @@ impl<'a> Fields<'a> {
     }
 
     /// A number above zero.
-    #[expect(clippy::cast_possible_truncation, reason = "asks whether f32 can hold it")]
     pub(super) fn positive(&self, name: &str) -> Result<Option<f64>, LoadError> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let number = value.as_f64().filter(|x| *x > 0.0 && (*x as f32).is_finite() && *x as f32 > 0.0);
+        let number = value.as_f64().filter(|x| is_positive(*x));
         number.map(Some).ok_or_else(|| self.error(name, "a number above zero", value))
+    }
+
+    /// A number above zero, which must be there.
+    pub(super) fn required_positive(&self, name: &str) -> Result<f64, LoadError> {
+        self.positive(name)?.ok_or_else(|| self.absent(name))
+    }
+
+    /// A list of `count` numbers above zero, which must be there.
+    pub(super) fn positives(&self, name: &str, count: usize) -> Result<Vec<f64>, LoadError> {
+        let value = self.get(name).ok_or_else(|| self.absent(name))?;
+        let number = |value: &Value| value.as_f64().filter(|x| is_positive(*x));
+        let all: Option<Vec<f64>> = value.as_array().and_then(|all| all.iter().map(number).collect());
+        let all = all.filter(|all| all.len() == count);
+        all.ok_or_else(|| self.error(name, &format!("{count} numbers above zero"), value))
     }
 
     /// A list of whole numbers below `end`.
@@ -116,8 +145,13 @@ impl<'a> Fields<'a> {
         LoadError::invalid(self.file, reason)
     }
 
+    /// The place of a field in the file, for messages.
+    pub(super) fn place(&self, name: &str) -> String {
+        format!("\"{}{name}\"", self.path)
+    }
+
     pub(super) fn absent(&self, name: &str) -> LoadError {
-        self.invalid(format!("\"{}{name}\" is missing", self.path))
+        self.invalid(format!("{} is missing", self.place(name)))
     }
 
     /// Error for the field `name`, which should have been `expected`.
@@ -128,4 +162,11 @@ impl<'a> Fields<'a> {
         }
         self.invalid(format!("\"{}{name}\" must be {expected}, found {found}", self.path))
     }
+}
+
+/// Whether a number is above zero, and stays so as f32.
+#[expect(clippy::cast_possible_truncation, reason = "asks whether f32 can hold it")]
+fn is_positive(x: f64) -> bool {
+    let x = x as f32;
+    x > 0.0 && x.is_finite()
 }

@@ -90,7 +90,7 @@ fn without_gaps(entries: &HashMap<String, Entry>, data: usize, end: usize) -> Re
 }
 
 /// A name from a file, fit for one line.
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     name.chars().take(100).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 

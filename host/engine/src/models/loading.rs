@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::ops::Norm;
 use super::stored::{CodeKind, StoredMatrix, WeightRole};
 use super::tensor::Codes;
 use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
@@ -12,12 +13,24 @@ pub(super) struct Loading<'a, B> {
     pub(super) backend: &'a mut B,
     weights: &'a Weights,
     quantization: Option<Quantization>,
+    norms: NormConstants,
     progress: &'a mut dyn FnMut(Progress),
     parts: usize,
     bytes: u64,
     layers: usize,
     /// Names of the tensors that were read.
     used: HashSet<String>,
+}
+
+/// What is done to norms when they are loaded.
+#[derive(Debug, Clone, Copy)]
+struct NormConstants {
+    /// Added to weights.
+    offset: f32,
+    /// Added to the mean square.
+    eps: f32,
+    /// Added to the mean square of the residual stream, as the stream is kept.
+    stream_eps: f32,
 }
 
 /// Named tensors that become one: (name, rows).
@@ -31,8 +44,19 @@ impl<'a, B: Backend> Loading<'a, B> {
         weights: &'a Weights,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        let (layers, quantization) = (config.layers.len(), config.quantization);
-        Self { backend, weights, quantization, progress, parts: 0, bytes: 0, layers, used: HashSet::new() }
+        let eps = config.rms_norm_eps;
+        let stream_eps = eps / config.factors.residual.powi(2);
+        Self {
+            backend,
+            weights,
+            quantization: config.quantization,
+            norms: NormConstants { offset: config.norm_offset, eps, stream_eps },
+            progress,
+            parts: 0,
+            bytes: 0,
+            layers: config.layers.len(),
+            used: HashSet::new(),
+        }
     }
 
     /// Format of quantised weights; `None`: weights are plain numbers.
@@ -122,6 +146,35 @@ impl<'a, B: Backend> Loading<'a, B> {
     /// Loads one vector.
     pub(super) fn vector(&mut self, name: &str, length: usize) -> Result<B::Vector, LoadError> {
         self.joined(&vec![(name.to_owned(), length)])
+    }
+
+    /// Loads a norm.
+    pub(super) fn norm(&mut self, name: &str, width: usize) -> Result<Norm<B::Vector>, LoadError> {
+        let weight = self.norm_weight(name, width, 1.0)?;
+        Ok(Norm { weight, eps: self.norms.eps })
+    }
+
+    /// Loads a norm of the residual stream, which is kept divided by the factor of all that layers
+    /// add to it.
+    pub(super) fn stream_norm(&mut self, name: &str, width: usize) -> Result<Norm<B::Vector>, LoadError> {
+        self.scaled_stream_norm(name, width, 1.0)
+    }
+
+    /// Loads a norm of the residual stream whose results are multiplied by `factor`.
+    pub(super) fn scaled_stream_norm(
+        &mut self,
+        name: &str,
+        width: usize,
+        factor: f32,
+    ) -> Result<Norm<B::Vector>, LoadError> {
+        let weight = self.norm_weight(name, width, factor)?;
+        Ok(Norm { weight, eps: self.norms.stream_eps })
+    }
+
+    fn norm_weight(&mut self, name: &str, width: usize, factor: f32) -> Result<B::Vector, LoadError> {
+        let offset = self.norms.offset;
+        let weight = self.tensor(name, &[width])?.map(|weight| (weight + offset) * factor);
+        self.backend.vector(&[weight])
     }
 
     /// Loads several vectors as one, concatenated.

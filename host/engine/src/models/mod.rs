@@ -13,6 +13,7 @@ mod finite;
 mod header;
 mod layers;
 mod loading;
+mod names;
 pub mod ops;
 mod random;
 mod random_bytes;
@@ -24,8 +25,9 @@ mod weights;
 
 pub use backend::Backend;
 pub use config::{
-    AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LatentConfig, LayerCache, LayerConfig,
-    MlpConfig, ModelConfig, Quantization,
+    AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, Factors, GatedConfig, GatedLayout,
+    GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, ProjectionLayout,
+    Quantization,
 };
 pub use decoder::Model;
 pub use error::LoadError;

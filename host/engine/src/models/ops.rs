@@ -2,10 +2,11 @@
 //! too, are of crate `ops`.
 
 pub use ::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, QkvShape, Routing, Scoring, Store,
+    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, QkvShape, QueryScaling,
+    Routing, Scoring, Store,
 };
 
-pub use super::rope::{Llama3Scaling, RopeScaling, RopeSpec, YarnScaling};
+pub use super::rope::{Llama3Scaling, LongRopeScaling, RopeScaling, RopeSpec, RopeTable, YarnScaling};
 
 /// Input of a linear layer.
 #[derive(Debug)]

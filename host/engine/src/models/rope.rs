@@ -1,10 +1,12 @@
 //! Rotary embedding: the frequencies of each pair of dimensions, plain, stretched by `YaRN` (Peng
-//! et al. 2023, arXiv:2309.00071), or stretched as Llama 3.1 does. Computed in f64, rounded once.
+//! et al. 2023, arXiv:2309.00071), as Llama 3.1 does, or by factors of the model's own. Computed in
+//! f64, rounded once.
 #![expect(clippy::cast_precision_loss, reason = "dimensions and contexts are far below 2⁵²")]
 #![expect(clippy::cast_possible_truncation, reason = "frequencies are rounded to f32")]
 
 use std::f64::consts::PI;
 
+use ops::QueryScaling;
 use serde_json::Value;
 
 use super::LoadError;
@@ -13,19 +15,53 @@ use super::fields::Fields;
 /// Parameters of the rotary embedding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RopeSpec {
+    /// Number of a head's first dimensions that are rotated, even; 0: positions play no part.
+    pub rotated: usize,
     /// Base of the wavelengths.
     pub theta: f64,
     /// Stretching of a model trained on shorter contexts.
     pub scaling: Option<RopeScaling>,
+    /// Scaling of queries by their position.
+    pub query_scaling: Option<QueryScaling>,
 }
 
 /// Ways of stretching the frequencies to a longer context.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RopeScaling {
+    /// All alike: divided by the factor.
+    Linear(f64),
     /// By ranges of dimensions.
     Yarn(YarnScaling),
     /// By ranges of wavelengths.
     Llama3(Llama3Scaling),
+    /// By a factor for each pair of dimensions.
+    LongRope(LongRopeScaling),
+}
+
+/// A rotary embedding as devices compute it, for dimensions that are rotated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RopeTable {
+    /// Radians per position of each rotated pair of dimensions.
+    pub frequencies: Vec<f32>,
+    /// Factor of cosines and sines.
+    pub factor: f32,
+    /// Scaling of queries by their position.
+    pub query_scaling: Option<QueryScaling>,
+}
+
+/// `LongRoPE` (Ding et al. 2024, arXiv:2402.13753): the frequency of each pair is divided by a
+/// factor of its own. Which factors are used follows from the context that is served: factors that
+/// changed within a sequence would contradict the keys that are in the cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LongRopeScaling {
+    /// Factors for contexts of up to `original_context`.
+    pub short: Vec<f64>,
+    /// Factors for longer contexts.
+    pub long: Vec<f64>,
+    /// Context that the model was trained on.
+    pub original_context: usize,
+    /// Factor of cosines and sines.
+    pub attention_factor: f64,
 }
 
 /// Llama 3.1: frequencies of long waves are divided by `factor`, those of short waves kept, those
@@ -65,67 +101,127 @@ pub struct YarnScaling {
 }
 
 impl RopeSpec {
-    pub(super) fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
-        const DEFAULT_THETA: f64 = 10_000.0;
-        fields.only_number("partial_rotary_factor", 1.0)?;
-        let (name, scaling) = match fields.object("rope_parameters", "rope_parameters.")? {
-            Some(parameters) => ("rope_parameters.", Some(parameters)),
-            None => ("rope_scaling.", fields.object("rope_scaling", "rope_scaling.")?),
-        };
-        let inner = scaling.map(|s| s.positive("rope_theta")).transpose()?.flatten();
-        let theta = inner.map_or_else(|| fields.positive("rope_theta"), |theta| Ok(Some(theta)))?;
-        let theta = theta.unwrap_or(DEFAULT_THETA);
-        let Some(scaling) = scaling else { return Ok(Self { theta, scaling: None }) };
-        scaling.only_number("partial_rotary_factor", 1.0)?;
-        let kind = scaling.text("rope_type")?.map_or_else(|| scaling.text("type"), |kind| Ok(Some(kind)))?;
-        match kind.unwrap_or("default") {
-            "default" => Ok(Self { theta, scaling: None }),
-            "llama3" => {
-                let scaling = Llama3Scaling::from_fields(scaling, context)?;
-                Ok(Self { theta, scaling: Some(RopeScaling::Llama3(scaling)) })
-            }
-            "yarn" if theta > 1.0 => {
-                let scaling = YarnScaling::from_fields(scaling, context)?;
-                Ok(Self { theta, scaling: Some(RopeScaling::Yarn(scaling)) })
-            }
-            "yarn" => Err(fields.invalid(format!("yarn needs a \"rope_theta\" above 1, found {theta}"))),
-            other => {
-                let reason = format!(
-                    "\"{name}rope_type\" {other:?} is not supported; supported: \"default\", \"llama3\", \"yarn\""
-                );
-                Err(fields.invalid(reason))
-            }
+    /// An embedding that isn't stretched.
+    pub(super) fn plain(rotated: usize, theta: f64) -> Self {
+        Self { rotated, theta, scaling: None, query_scaling: None }
+    }
+
+    /// The object with the parameters, by either of its names.
+    pub(super) fn parameters(fields: Fields<'_>) -> Result<Option<Fields<'_>>, LoadError> {
+        match fields.object("rope_parameters", "rope_parameters.")? {
+            Some(parameters) => Ok(Some(parameters)),
+            None => fields.object("rope_scaling", "rope_scaling."),
         }
     }
 
-    /// (radians per position of each pair of dimensions `[head_dim / 2]`, factor of cosines and
-    /// sines).
-    pub fn frequencies(&self, head_dim: usize) -> (Vec<f32>, f32) {
-        let pairs = head_dim / 2;
-        let plain = |pair: usize| self.theta.powf(-(2.0 * pair as f64) / head_dim as f64);
-        let pairs = 0..pairs;
-        match &self.scaling {
-            None => (pairs.map(|pair| plain(pair) as f32).collect(), 1.0),
-            Some(RopeScaling::Llama3(llama)) => {
-                (pairs.map(|pair| llama.stretched(plain(pair)) as f32).collect(), 1.0)
-            }
-            Some(RopeScaling::Yarn(yarn)) => {
-                let (low, high) = yarn.bounds(head_dim, self.theta);
-                let frequency = |pair: usize| {
-                    let divided = ((pair as f64 - low) / (high - low)).clamp(0.0, 1.0);
-                    (plain(pair) / yarn.factor * divided + plain(pair) * (1.0 - divided)) as f32
-                };
-                (pairs.map(frequency).collect(), yarn.attention_factor as f32)
-            }
+    /// Reads the embedding of a model whose context is `context`; `rotated` dimensions of its heads
+    /// are rotated.
+    pub(super) fn from_fields(fields: Fields<'_>, context: usize, rotated: usize) -> Result<Self, LoadError> {
+        const DEFAULT_THETA: f64 = 10_000.0;
+        let theta = fields.positive("rope_theta")?.unwrap_or(DEFAULT_THETA);
+        let plain = Self::plain(rotated, theta);
+        match Self::parameters(fields)? {
+            Some(parameters) => plain.with_parameters(parameters, (context, fields)),
+            None => Ok(plain),
         }
+    }
+
+    /// The same embedding with the base and the stretching that `parameters` say, in a model of
+    /// this context and these fields.
+    pub(super) fn with_parameters(
+        self,
+        parameters: Fields<'_>,
+        (context, model): (usize, Fields<'_>),
+    ) -> Result<Self, LoadError> {
+        let original =
+            |fields: Fields<'_>| fields.optional_size("original_max_position_embeddings", 1..=1 << 26);
+        let original = original(parameters)?.map_or_else(|| original(model), |length| Ok(Some(length)))?;
+        let contexts = (original.unwrap_or(context), context);
+        let theta = parameters.positive("rope_theta")?.unwrap_or(self.theta);
+        let kind = match parameters.text("rope_type")? {
+            Some(kind) => Some(kind),
+            None => parameters.text("type")?,
+        };
+        let scaling = match kind.unwrap_or("default") {
+            "default" => None,
+            "linear" => Some(RopeScaling::Linear(parameters.required_positive("factor")?)),
+            "llama3" => Some(RopeScaling::Llama3(Llama3Scaling::from_fields(parameters, contexts.0)?)),
+            "yarn" if theta > 1.0 => Some(RopeScaling::Yarn(YarnScaling::from_fields(parameters, contexts)?)),
+            "yarn" => {
+                return Err(parameters.invalid(format!("yarn needs a \"rope_theta\" above 1, found {theta}")));
+            }
+            "longrope" | "su" => {
+                let pairs = self.rotated / 2;
+                Some(RopeScaling::LongRope(LongRopeScaling::from_fields(parameters, contexts, pairs)?))
+            }
+            other => {
+                let supported = "\"default\", \"linear\", \"llama3\", \"yarn\", \"longrope\"";
+                let name = parameters.place("rope_type");
+                return Err(
+                    parameters.invalid(format!("{name} {other:?} is not supported; supported: {supported}"))
+                );
+            }
+        };
+        Ok(Self { theta, scaling, ..self })
+    }
+
+    /// The embedding for sequences of up to `context` tokens.
+    pub fn table(&self, context: usize) -> RopeTable {
+        let dimensions = self.rotated as f64;
+        let plain = |pair: usize| self.theta.powf(-(2.0 * pair as f64) / dimensions);
+        let frequency: Box<dyn Fn(usize) -> f64> = match &self.scaling {
+            None => Box::new(plain),
+            Some(RopeScaling::Linear(factor)) => Box::new(move |pair| plain(pair) / factor),
+            Some(RopeScaling::Llama3(llama)) => Box::new(move |pair| llama.stretched(plain(pair))),
+            Some(RopeScaling::Yarn(yarn)) => {
+                let (low, high) = yarn.bounds(self.rotated, self.theta);
+                Box::new(move |pair| {
+                    let divided = ((pair as f64 - low) / (high - low)).clamp(0.0, 1.0);
+                    plain(pair) / yarn.factor * divided + plain(pair) * (1.0 - divided)
+                })
+            }
+            Some(RopeScaling::LongRope(long)) => {
+                Box::new(move |pair| plain(pair) / long.factors(context)[pair])
+            }
+        };
+        let factor = match &self.scaling {
+            Some(RopeScaling::Yarn(yarn)) => yarn.attention_factor as f32,
+            Some(RopeScaling::LongRope(long)) => long.attention_factor as f32,
+            None | Some(RopeScaling::Linear(_) | RopeScaling::Llama3(_)) => 1.0,
+        };
+        let frequencies = (0..self.rotated / 2).map(|pair| frequency(pair) as f32).collect();
+        RopeTable { frequencies, factor, query_scaling: self.query_scaling }
+    }
+}
+
+impl LongRopeScaling {
+    fn from_fields(
+        fields: Fields<'_>,
+        (original, context): (usize, usize),
+        pairs: usize,
+    ) -> Result<Self, LoadError> {
+        let factor = fields.positive("factor")?.unwrap_or(context as f64 / original as f64);
+        let attention_factor = match fields.positive("attention_factor")? {
+            Some(attention_factor) => attention_factor,
+            None if factor <= 1.0 || original == 1 => 1.0,
+            None => (1.0 + factor.ln() / (original as f64).ln()).sqrt(),
+        };
+        Ok(Self {
+            short: fields.positives("short_factor", pairs)?,
+            long: fields.positives("long_factor", pairs)?,
+            original_context: original,
+            attention_factor,
+        })
+    }
+
+    fn factors(&self, context: usize) -> &[f64] {
+        if context > self.original_context { &self.long } else { &self.short }
     }
 }
 
 impl Llama3Scaling {
-    fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
-        let original =
-            fields.optional_size("original_max_position_embeddings", 1..=1 << 26)?.unwrap_or(context);
-        let number = |name| fields.positive(name)?.ok_or_else(|| fields.absent(name));
+    fn from_fields(fields: Fields<'_>, original: usize) -> Result<Self, LoadError> {
+        let number = |name| fields.required_positive(name);
         let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
         if high <= low {
             let reason = format!("\"high_freq_factor\" ({high}) must be above \"low_freq_factor\" ({low})");
@@ -148,9 +244,7 @@ impl Llama3Scaling {
 }
 
 impl YarnScaling {
-    fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
-        let original =
-            fields.optional_size("original_max_position_embeddings", 1..=1 << 26)?.unwrap_or(context);
+    fn from_fields(fields: Fields<'_>, (original, context): (usize, usize)) -> Result<Self, LoadError> {
         let factor = fields.positive("factor")?.unwrap_or(context as f64 / original as f64);
         let magnitude = |scale: f64| magnitude(factor, scale);
         // Zero counts as absent here.

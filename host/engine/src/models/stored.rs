@@ -106,8 +106,8 @@ pub enum WeightRole {
     },
     /// Linear layer: hidden states are multiplied with it.
     Linear,
-    /// Gate and up of a feed-forward part, in two parts of equally many rows. Only
-    /// [`Backend::swiglu`](super::Backend::swiglu) reads it.
+    /// Gate and up of a feed-forward part, in two parts of equally many rows or one of both. Only
+    /// [`Backend::gated`](super::Backend::gated) reads it.
     GateUp,
     /// Router: makes the scores that experts are chosen by.
     Router,

@@ -81,6 +81,14 @@ impl<E: Copy> StoredTensor<E> {
 }
 
 impl WeightTensor {
+    /// The tensor in f32, with `of` computed of each element.
+    #[must_use]
+    pub(super) fn map(&self, of: impl Fn(f32) -> f32) -> Self {
+        let bytes: Vec<u8> = self.to_f32().into_iter().flat_map(|x| of(x).to_le_bytes()).collect();
+        let (shape, range) = (self.shape.clone(), 0..bytes.len());
+        Self { dtype: Dtype::F32, shape, file: FileBytes::Computed(bytes.into()), range }
+    }
+
     /// Elements, widened to f32.
     pub fn to_f32(&self) -> Vec<f32> {
         let bytes = self.bytes();

@@ -8,7 +8,8 @@
 use std::time::{Duration, Instant};
 
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaShape, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, RopeTable, Routing, Store,
+    TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -183,8 +184,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.inner.tensor(role, cols)
     }
 
-    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<B::Rope, LoadError> {
-        self.inner.rope(spec, head_dim)
+    fn rope(&mut self, table: RopeTable) -> Result<B::Rope, LoadError> {
+        self.inner.rope(table)
     }
 
     fn expert_weights(
@@ -209,12 +210,16 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.inner.mla_weights(shape, scale, projection)
     }
 
-    fn embed(&mut self, table: &B::Matrix, out: &mut B::Tensor) {
-        self.run(Op::Embedding, |_| (0, 0), |inner| inner.embed(table, out));
+    fn embed(&mut self, table: &B::Matrix, factor: f32, out: &mut B::Tensor) {
+        self.run(Op::Embedding, |_| (0, 0), |inner| inner.embed(table, factor, out));
     }
 
     fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, out: &mut B::Tensor) {
         self.run(Op::NormRope, |_| (0, 0), |inner| inner.rms_norm(x, norm, out));
+    }
+
+    fn add_rms_norm(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, out: &mut B::Tensor) {
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.add_rms_norm(x, norm, out));
     }
 
     fn linear(
@@ -253,8 +258,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::Attention, reads, |inner| inner.attention(layer, spec, qkv, out));
     }
 
-    fn silu_mul(&mut self, gate_up: &B::Tensor, out: &mut B::Tensor) {
-        self.run(Op::Activation, |_| (0, 0), |inner| inner.silu_mul(gate_up, out));
+    fn gate_mul(&mut self, activation: GateActivation, gate_up: &B::Tensor, out: &mut B::Tensor) {
+        self.run(Op::Activation, |_| (0, 0), |inner| inner.gate_mul(activation, gate_up, out));
     }
 
     fn route(&mut self, scores: &B::Tensor, routing: Routing<&B::Vector>, out: &mut B::Routes) {

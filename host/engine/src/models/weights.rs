@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::finite;
 use super::header::{self, Entry};
+use super::names;
 use super::random::RandomWeights;
 use super::stored::CodeKind;
 use super::tensor::{Codes, Dtype, WeightTensor};
@@ -73,7 +74,10 @@ impl Weights {
         if let Some(bytes) = files.map(WEIGHTS_FILE)? {
             let name = files.describe(WEIGHTS_FILE);
             let entries = header::parse(&name, &bytes)?;
-            let tensors = entries.into_iter().map(|(tensor, entry)| (tensor, (0, entry))).collect();
+            let mut tensors = HashMap::new();
+            for (tensor, entry) in entries {
+                keep(&mut tensors, &name, &tensor, (0, entry))?;
+            }
             return Ok(Self(WeightSource::Files {
                 described: name.clone(),
                 files: vec![(name, bytes)],
@@ -109,7 +113,7 @@ impl Weights {
             let bytes = files.map(shard)?.ok_or_else(|| LoadError::Missing { file: name.clone() })?;
             for (tensor, entry) in header::parse(&name, &bytes)? {
                 if weight_map.get(&tensor) == Some(shard) {
-                    tensors.insert(tensor, (mapped.len(), entry));
+                    keep(&mut tensors, &name, &tensor, (mapped.len(), entry))?;
                 }
             }
             mapped.push((name, bytes));
@@ -222,7 +226,7 @@ impl Weights {
     pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
         let WeightSource::Files { tensors, .. } = &self.0 else { return None };
         let unused = tensors.keys().filter(|name| !used.contains(*name));
-        unused.filter(|name| matters(name, layers)).min().map(String::as_str)
+        unused.filter(|name| names::matters(name, layers)).min().map(String::as_str)
     }
 
     /// Error for a tensor, with the name of its file.
@@ -232,7 +236,7 @@ impl Weights {
 
     /// The error for what [`Self::left_over`] finds.
     pub(super) fn left_over_error(&self, name: &str) -> LoadError {
-        let shown: String = name.chars().take(100).map(|c| if c.is_control() { '?' } else { c }).collect();
+        let shown = header::shortened(name);
         let reason =
             format!("tensor {shown} belongs to no layer of this architecture; config.json may name another");
         LoadError::invalid(self.file_of(name), reason)
@@ -248,21 +252,25 @@ impl Weights {
     }
 }
 
+/// Keeps a tensor of `file` under the name that it has in a model of text, if text needs it.
+fn keep(
+    tensors: &mut HashMap<String, (usize, Entry)>,
+    file: &str,
+    tensor: &str,
+    entry: (usize, Entry),
+) -> Result<(), LoadError> {
+    let Some(name) = names::of_text(tensor) else { return Ok(()) };
+    match tensors.insert(name.clone().into_owned(), entry) {
+        None => Ok(()),
+        Some(_) => Err(LoadError::invalid(file, format!("two tensors are {}", header::shortened(&name)))),
+    }
+}
+
 /// A tensor in a file.
 struct LocatedTensor<'a> {
     file_name: &'a str,
     file: &'a FileBytes,
     entry: &'a Entry,
-}
-
-/// Whether a tensor changes results. Three kinds don't: rotary frequencies, which are computed; a
-/// tied head, which is the embedding; and layers behind the last one, which predict tokens further
-/// ahead.
-fn matters(name: &str, layers: usize) -> bool {
-    let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next()?.parse().ok());
-    layer.is_none_or(|layer: usize| layer < layers)
-        && !name.ends_with(".rotary_emb.inv_freq")
-        && name != "lm_head.weight"
 }
 
 fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {

@@ -1,10 +1,10 @@
 //! A whole layer of experts: each kernel reads what the kernel before it wrote.
 
 use cuda_kernels::{
-    ClampedSwiglu, DevicePtr, ExpertFormat, Launch, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute,
-    SiluMul, StoredExperts, Tolerance, moe_route_reference,
+    ClampedSwiglu, DevicePtr, ExpertFormat, GateMul, Launch, MoeAlign, MoeCombine, MoeLayer, MoeLinear,
+    MoeRoute, StoredExperts, Tolerance, moe_route_reference,
 };
-use ops::{Routing, Scoring, reference};
+use ops::{GateActivation, Routing, Scoring, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -92,7 +92,7 @@ impl Layer {
         if self.clamped {
             ClampedSwiglu { gate_up, out, rows, cols, alpha: 1.702, limit: 7.0 }.launch()
         } else {
-            SiluMul { gate_up, out, rows, cols, group: cols }.launch()
+            GateMul { activation: GateActivation::Silu, gate_up, out, rows, cols, group: cols }.launch()
         }
     }
 }

@@ -7,14 +7,14 @@
 
 use std::ops::Range;
 
-use ops::{ExpertActivation, Store};
+use ops::{ExpertActivation, GateActivation, Store};
 
 use super::clamped_swiglu::clamped_swiglu;
 use super::linear::{Group, grouped_linear};
 use super::matrix::Matrix;
 use super::output::Output;
 use super::route::Routes;
-use super::{Cpu, silu_mul};
+use super::{Cpu, gate_mul};
 
 /// Weights of one expert.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ pub fn experts<'a>(
     let groups = order.linear(&chosen, |expert| (&expert.gate_up, expert.gate_up_bias));
     grouped_linear(cpu, gathered, &groups, Store::Overwrite, gate_up);
     match activation {
-        ExpertActivation::SwiGlu => silu_mul(cpu, gate_up, width, activated),
+        ExpertActivation::SwiGlu => gate_mul(cpu, GateActivation::Silu, gate_up, width, activated),
         ExpertActivation::ClampedSwiGlu { alpha, limit } => {
             clamped_swiglu(cpu, gate_up, (alpha, limit), activated);
         }

@@ -48,7 +48,8 @@ impl TileKind {
 impl WorkKinds {
     /// Kinds that the attention kernels of a model need.
     pub(in crate::cuda) fn of(config: &ModelConfig, deterministic: bool) -> Self {
-        let shape = match &config.attention {
+        // All layers have one shape: the cache asks for it.
+        let shape = match &config.layers[0].attention {
             AttentionConfig::Grouped(sizes) => sizes.shape,
             AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
         };

@@ -10,11 +10,11 @@
 //! along it. So a deterministic engine uses the kernel for many rows for any number of rows: its
 //! sums are added in one order.
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul, size};
+use cuda_kernels::{DevicePtr, GateMul, Linear, LinearInput, LinearStore, RmsNorm, size};
 
 use crate::cuda::backend::{CudaBackend, Tensor};
 use crate::cuda::weights::{DeviceMatrix, DeviceVector, INTERLEAVED};
-use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
+use crate::models::ops::{GateActivation, LayerInput, Norm, Store, TensorRole};
 
 /// Fewest rows that the library is asked for: one more than the kernel for few rows takes.
 pub(in crate::cuda) const LIBRARY_ROWS: u32 = 17;
@@ -61,9 +61,15 @@ impl CudaBackend {
         wanted && linear.product().is_some_and(|product| self.product(&product))
     }
 
-    /// Linear layer of gate and up, whose rows are interleaved, and the gate behind it. The library
+    /// Linear layer of gate and up, whose rows are interleaved, and `SwiGLU` behind it. The library
     /// has no such gate: it writes gate and up to `gate_up`.
-    pub(super) fn gated(&mut self, x: LinearInput, weight: &DeviceMatrix, gate_up: &Tensor, out: &Tensor) {
+    pub(super) fn fused_swiglu(
+        &mut self,
+        x: LinearInput,
+        weight: &DeviceMatrix,
+        gate_up: &Tensor,
+        out: &Tensor,
+    ) {
         let fused = Linear {
             x,
             weight: weight.weight,
@@ -77,17 +83,24 @@ impl CudaBackend {
         let plain = Linear { store: LinearStore::Bf16, out: gate_up.at, ..fused };
         let is_done = self.multiply_by_library(&plain);
         if is_done || self.is_collecting() {
-            self.silu_mul_groups(gate_up, out, INTERLEAVED);
+            self.gate_mul_groups(GateActivation::Silu, gate_up, out, INTERLEAVED);
         }
         if !is_done {
             self.run(&fused);
         }
     }
 
-    /// `silu(gate) * up` of all rows of the step; `group` columns of gate lie together.
-    pub(super) fn silu_mul_groups(&mut self, gate_up: &Tensor, out: &Tensor, group: usize) {
+    /// `activation(gate) * up` of all rows of the step; `group` columns of gate lie together.
+    pub(super) fn gate_mul_groups(
+        &mut self,
+        activation: GateActivation,
+        gate_up: &Tensor,
+        out: &Tensor,
+        group: usize,
+    ) {
         let (rows, cols, group) = (self.tokens(), size(out.cols), size(group));
-        self.launch(&SiluMul { gate_up: gate_up.at, out: out.at, rows, cols, group }.launch());
+        let (gate_up, out) = (gate_up.at, out.at);
+        self.launch(&GateMul { activation, gate_up, out, rows, cols, group }.launch());
     }
 
     /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can,
@@ -115,7 +128,7 @@ impl CudaBackend {
                 LinearInput::Normed { x: x.at, weight: norm.weight.at, eps: norm.eps }
             }
             LayerInput::Normed { x, norm, normed } => {
-                self.rms_norm_rows(rows, x, norm, normed);
+                self.rms_norm_rows(rows, x, norm, Store::Overwrite, normed);
                 LinearInput::Bf16(normed.at)
             }
         }
@@ -126,11 +139,12 @@ impl CudaBackend {
         rows: u32,
         x: &Tensor,
         norm: Norm<&DeviceVector>,
+        store: Store,
         out: &mut Tensor,
     ) {
         let Norm { weight, eps } = norm;
-        let cols = size(x.cols);
-        self.launch(&RmsNorm { x: x.at, weight: weight.at, out: out.at, rows, cols, eps }.launch());
+        let (x, weight, cols) = (x.at, weight.at, size(x.cols));
+        self.launch(&RmsNorm { x, weight, out: out.at, store, rows, cols, eps }.launch());
     }
 }
 

@@ -65,7 +65,7 @@ impl CudaBackend {
             kv: kv.at,
             norm: Norm { weight: norm.weight.at, eps: norm.eps },
             frequencies: rope.frequencies.at,
-            rope_factor: rope.scale,
+            rope_factor: rope.factor,
             positions: self.input(StepArray::Positions),
             slots: self.input(StepArray::Slots),
             cache: self.cache.latent(layer),

@@ -13,10 +13,10 @@ use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
-use super::weights::{DeviceMatrix, DeviceVector, Rope};
+use super::weights::{DeviceMatrix, DeviceVector, INTERLEAVED, Rope};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeSpec, Routing, Store,
-    TensorRole,
+    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeTable,
+    Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
@@ -49,10 +49,13 @@ impl Backend for CudaBackend {
         self.activations(role, cols)
     }
 
-    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<Rope, LoadError> {
-        let (frequencies, scale) = spec.frequencies(head_dim);
+    fn rope(&mut self, table: RopeTable) -> Result<Rope, LoadError> {
+        let RopeTable { mut frequencies, factor, query_scaling } = table;
+        let pairs = frequencies.len();
+        // A kernel's parameter is an address in any case.
+        frequencies.resize(pairs.max(1), 0.0);
         let (driver, weights) = self.upload();
-        Ok(Rope { frequencies: weights.values(driver, &frequencies)?, scale })
+        Ok(Rope { frequencies: weights.values(driver, &frequencies)?, pairs, factor, query_scaling })
     }
 
     fn expert_weights(
@@ -77,7 +80,7 @@ impl Backend for CudaBackend {
         self.load_mla(shape, scale, projection)
     }
 
-    fn embed(&mut self, table: &DeviceMatrix, out: &mut Tensor) {
+    fn embed(&mut self, table: &DeviceMatrix, factor: f32, out: &mut Tensor) {
         let launch = Embed {
             tokens: self.input(StepArray::Tokens),
             last: Some(LastSamples { samples: self.samples, lanes: self.input(StepArray::RowLanes) }),
@@ -86,12 +89,17 @@ impl Backend for CudaBackend {
             rows: self.tokens(),
             cols: size(table.cols),
             vocab: size(table.rows),
+            factor,
         };
         self.launch(&launch.launch());
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, out: &mut Tensor) {
-        self.rms_norm_rows(self.tokens(), x, norm, out);
+        self.rms_norm_rows(self.tokens(), x, norm, Store::Overwrite, out);
+    }
+
+    fn add_rms_norm(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, out: &mut Tensor) {
+        self.rms_norm_rows(self.tokens(), x, norm, Store::Accumulate, out);
     }
 
     fn linear(
@@ -118,20 +126,20 @@ impl Backend for CudaBackend {
         self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
     }
 
-    fn swiglu(
+    fn gated(
         &mut self,
         x: LayerInput<'_, Tensor, DeviceVector>,
-        weight: &DeviceMatrix,
+        (weight, activation): (&DeviceMatrix, GateActivation),
         gate_up: &mut Tensor,
         out: &mut Tensor,
     ) {
         let x = self.normed_or_fused(x, weight);
-        if weight.is_interleaved {
-            self.gated(x, weight, gate_up, out);
-        } else {
-            self.multiply(x, weight, None, LinearStore::Bf16, gate_up.at);
-            self.silu_mul(gate_up, out);
+        if weight.is_interleaved && activation == GateActivation::Silu {
+            return self.fused_swiglu(x, weight, gate_up, out);
         }
+        self.multiply(x, weight, None, LinearStore::Bf16, gate_up.at);
+        let group = if weight.is_interleaved { INTERLEAVED } else { out.cols };
+        self.gate_mul_groups(activation, gate_up, out, group);
     }
 
     fn qk_norm_rope_write(
@@ -146,7 +154,9 @@ impl Backend for CudaBackend {
             qkv: qkv.at,
             norms: norms.map(|norms| norms.map(|weight| weight.at)),
             frequencies: rope.frequencies.at,
-            rope_factor: rope.scale,
+            pairs: size(rope.pairs),
+            rope_factor: rope.factor,
+            query_scaling: rope.query_scaling,
             positions: self.input(StepArray::Positions),
             slots: self.input(StepArray::Slots),
             keys: self.cache.keys(layer),
@@ -167,8 +177,8 @@ impl Backend for CudaBackend {
         self.attend(layer, spec, qkv, out);
     }
 
-    fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
-        self.silu_mul_groups(gate_up, out, out.cols);
+    fn gate_mul(&mut self, activation: GateActivation, gate_up: &Tensor, out: &mut Tensor) {
+        self.gate_mul_groups(activation, gate_up, out, out.cols);
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&DeviceVector>, out: &mut DeviceRoutes) {

@@ -5,8 +5,8 @@
 //! step are routed as all others are; their results are never read.
 
 use cuda_kernels::{
-    ClampedSwiglu, DevicePtr, ExpertFormat, Fp8Scales, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer,
-    MoeLinear, MoeRoute, SiluMul, StoredExperts, size,
+    ClampedSwiglu, DevicePtr, ExpertFormat, Fp8Scales, GateMul, MXFP4_MAX_SCALE, MoeAlign, MoeCombine,
+    MoeLayer, MoeLinear, MoeRoute, StoredExperts, size,
 };
 
 use super::super::backend::{CudaBackend, Tensor};
@@ -16,7 +16,7 @@ use super::super::scratch::ExpertScratch;
 use super::super::supported::{MOST_EXPERTS, unsupported};
 use super::super::weights::{DeviceVector, WeightUpload};
 use crate::cuda::driver::Driver;
-use crate::models::ops::{ExpertActivation, Routing};
+use crate::models::ops::{ExpertActivation, GateActivation, Routing};
 use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
 
 /// Weights of the experts of a layer, and the buffers of their activations.
@@ -175,7 +175,10 @@ impl CudaBackend {
         let DeviceExperts { intermediate: cols, activation, room, .. } = *weights;
         let (gate_up, out) = (room.gate_up, room.activated);
         self.launch(&match activation {
-            ExpertActivation::SwiGlu => SiluMul { gate_up, out, rows, cols, group: cols }.launch(),
+            ExpertActivation::SwiGlu => {
+                let activation = GateActivation::Silu;
+                GateMul { activation, gate_up, out, rows, cols, group: cols }.launch()
+            }
             ExpertActivation::ClampedSwiGlu { alpha, limit } => {
                 ClampedSwiglu { gate_up, out, rows, cols, alpha, limit }.launch()
             }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    AttentionConfig, ExpertLayout, GroupedConfig, LayerConfig, MlpConfig, ModelConfig, Quantization,
+    AttentionBias, ExpertLayout, Factors, GroupedConfig, LayerConfig, MlpConfig, ModelConfig,
+    ProjectionLayout, Quantization,
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
@@ -12,15 +13,10 @@ use crate::models::ops::{QkvShape, RopeSpec};
 /// Maximum number of layers in a model.
 const LAYERS: usize = 4096;
 
-/// Makes a configuration from the parts that a family has read itself, and the fields that all
+/// Makes a configuration from the layers that a family has read itself, and the fields that all
 /// families have.
 #[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
-pub(super) fn decoder(
-    fields: Fields<'_>,
-    rope: RopeSpec,
-    attention: AttentionConfig,
-    layers: Vec<LayerConfig>,
-) -> Result<ModelConfig, LoadError> {
+pub(super) fn decoder(fields: Fields<'_>, layers: Vec<LayerConfig>) -> Result<ModelConfig, LoadError> {
     let quantization = Quantization::from_fields(fields)?;
     let packed = |layer: &LayerConfig| matches!(&layer.mlp, MlpConfig::Experts(experts) if experts.layout == ExpertLayout::Packed);
     let stored_so = match quantization {
@@ -38,9 +34,9 @@ pub(super) fn decoder(
         context: context(fields)?,
         hidden: hidden(fields)?,
         rms_norm_eps: fields.positive("rms_norm_eps")?.unwrap_or(1e-6) as f32,
+        norm_offset: 0.0,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(false),
-        rope,
-        attention,
+        factors: Factors::NONE,
         layers,
         quantization,
     })
@@ -63,8 +59,43 @@ pub(super) fn intermediate(fields: Fields<'_>, name: &str) -> Result<usize, Load
     fields.size(name, 1..=1 << 20)
 }
 
-/// Reads grouped-query attention; `head_dim` gives the width of a head from the number of heads,
-/// where the configuration has none.
+/// Biases of all four projections where `attention_bias` says so, or where it is absent and
+/// `default` does.
+pub(super) fn all_biases(fields: Fields<'_>, default: bool) -> Result<AttentionBias, LoadError> {
+    let bias = fields.flag("attention_bias")?.unwrap_or(default);
+    Ok(if bias { AttentionBias::All } else { AttentionBias::None })
+}
+
+/// Reads the rotary embedding of families that rotate whole heads.
+pub(super) fn rope(fields: Fields<'_>, head_dim: usize) -> Result<RopeSpec, LoadError> {
+    let parameters = RopeSpec::parameters(fields)?;
+    for fields in [Some(fields), parameters].into_iter().flatten() {
+        fields.only_number("partial_rotary_factor", 1.0)?;
+    }
+    RopeSpec::from_fields(fields, context(fields)?, head_dim)
+}
+
+/// Reads the rotary embedding of families that may rotate only the first part of each head, which
+/// is `default` of it where the configuration doesn't say.
+#[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most the width of a head")]
+pub(super) fn partial_rope(fields: Fields<'_>, head_dim: usize, default: f64) -> Result<RopeSpec, LoadError> {
+    const NAME: &str = "partial_rotary_factor";
+    let inner = RopeSpec::parameters(fields)?.map(|parameters| parameters.positive(NAME)).transpose()?;
+    let part =
+        inner.flatten().map_or_else(|| fields.positive(NAME), |part| Ok(Some(part)))?.unwrap_or(default);
+    let rotated = (head_dim as f64 * part.min(1.0)) as usize;
+    if part > 1.0 || !rotated.is_multiple_of(2) {
+        let reason =
+            format!("\"{NAME}\" ({part}) must leave an even number of a head's {head_dim} dimensions");
+        return Err(fields.invalid(reason));
+    }
+    RopeSpec::from_fields(fields, context(fields)?, rotated)
+}
+
+/// Reads grouped-query attention without biases or norms; `head_dim` gives the width of a head from
+/// the number of heads, where the configuration has none.
+#[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
 pub(super) fn grouped(
     fields: Fields<'_>,
     head_dim: impl FnOnce(usize) -> Result<usize, LoadError>,
@@ -84,8 +115,15 @@ pub(super) fn grouped(
     if !head_dim.is_multiple_of(2) {
         return Err(fields.invalid(format!("\"head_dim\" must be even, found {head_dim}")));
     }
-    let shape = QkvShape { heads, kv_heads, head_dim };
-    Ok(GroupedConfig { shape, bias: false, head_norms: false, sinks: false })
+    Ok(GroupedConfig {
+        shape: QkvShape { heads, kv_heads, head_dim },
+        scale: (head_dim as f32).sqrt().recip(),
+        bias: AttentionBias::None,
+        layout: ProjectionLayout::Separate,
+        head_norms: false,
+        sinks: false,
+        post_norm: false,
+    })
 }
 
 /// Default width of a head in Llama and Mistral: `hidden_size` divided by the number of heads.
@@ -106,6 +144,33 @@ pub(super) fn experts(fields: Fields<'_>, names: [&str; 2]) -> Result<(usize, us
     let experts = fields.size(name, 1..=1 << 16)?;
     let per_token = fields.size("num_experts_per_tok", 1..=experts)?;
     Ok((experts, per_token))
+}
+
+/// Window of each layer, from `layer_types`. Without that field, `default` says which layers have
+/// one.
+pub(super) fn windows(
+    fields: Fields<'_>,
+    window: Option<usize>,
+    default: impl Fn(usize) -> bool,
+) -> Result<Vec<Option<usize>>, LoadError> {
+    let count = layers(fields)?;
+    let Some(kinds) = fields.get("layer_types") else {
+        return Ok((0..count).map(|i| window.filter(|_| default(i))).collect());
+    };
+    let expected = format!("{count} of \"full_attention\" and \"sliding_attention\"");
+    let names = kinds.as_array().filter(|kinds| kinds.len() == count);
+    let names = names.ok_or_else(|| fields.error("layer_types", &expected, kinds))?;
+    let seen = |kind: &Value| match kind.as_str() {
+        Some("full_attention") => Ok(None),
+        Some("sliding_attention") => window.map(Some).ok_or_else(|| fields.absent("sliding_window")),
+        _ => Err(fields.error("layer_types", &expected, kind)),
+    };
+    names.iter().map(seen).collect()
+}
+
+/// Width of the window, where layers have one.
+pub(super) fn window(fields: Fields<'_>) -> Result<Option<usize>, LoadError> {
+    fields.optional_size("sliding_window", 1..=1 << 26)
 }
 
 /// Refuses layers that don't see all tokens, for families where these aren't supported.

@@ -10,29 +10,51 @@ use crate::models::fields::Fields;
 use crate::models::ops::{ExpertActivation, MlaShape, RopeScaling, RopeSpec, Scoring};
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
-    refuse_unsupported(fields)?;
-    let rope = RopeSpec::from_fields(fields, common::context(fields)?)?;
-    let attention = attention(fields, &rope)?;
-    let count = common::layers(fields)?;
     let dense = fields.optional_size("first_k_dense_replace", 0..=1 << 16)?.unwrap_or(0);
-    let (gated, experts) = (
-        MlpConfig::Gated { intermediate: common::intermediate(fields, "intermediate_size")? },
-        if dense < count { Some(MlpConfig::Experts(experts(fields)?)) } else { None },
-    );
-    let mlp =
-        |i: usize| if i < dense { gated.clone() } else { experts.clone().unwrap_or_else(|| gated.clone()) };
-    let layers = (0..count).map(|i| LayerConfig { window: None, mlp: mlp(i) }).collect();
-    common::decoder(fields, rope, AttentionConfig::Latent(attention), layers)
+    read_with(fields, |layer| layer < dense)
+}
+
+/// Reads a model whose layers have experts, but for those that `is_dense` names.
+pub(super) fn read_with(
+    fields: Fields<'_>,
+    is_dense: impl Fn(usize) -> bool,
+) -> Result<ModelConfig, LoadError> {
+    refuse_unsupported(fields)?;
+    let rotated = rotated(fields)?;
+    let rope = common::rope(fields, rotated)?;
+    let attention = AttentionConfig::Latent(attention(fields, &rope)?);
+    let layer = |mlp| LayerConfig { attention, rope: rope.clone(), window: None, mlp };
+    common::decoder(fields, mlps(fields, is_dense)?.into_iter().map(layer).collect())
+}
+
+/// Feed-forward part of each layer. What no layer needs isn't read.
+pub(super) fn mlps(
+    fields: Fields<'_>,
+    is_dense: impl Fn(usize) -> bool,
+) -> Result<Vec<MlpConfig>, LoadError> {
+    let count = common::layers(fields)?;
+    let gated = MlpConfig::swiglu(common::intermediate(fields, "intermediate_size")?);
+    if (0..count).all(&is_dense) {
+        return Ok(vec![gated; count]);
+    }
+    let experts = MlpConfig::Experts(experts(fields)?);
+    Ok((0..count).map(|i| if is_dense(i) { gated.clone() } else { experts.clone() }).collect())
+}
+
+/// Width of the rotated part of a head.
+fn rotated(fields: Fields<'_>) -> Result<usize, LoadError> {
+    let rotated = fields.size("qk_rope_head_dim", 1..=1 << 12)?;
+    if rotated.is_multiple_of(2) {
+        return Ok(rotated);
+    }
+    Err(fields.invalid(format!("\"qk_rope_head_dim\" must be even, found {rotated}")))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
 #[expect(clippy::cast_possible_truncation, reason = "the factor is rounded to f32")]
 fn attention(fields: Fields<'_>, rope: &RopeSpec) -> Result<LatentConfig, LoadError> {
     let width = |name| fields.size(name, 1..=1 << 12);
-    let (nope, rotated) = (width("qk_nope_head_dim")?, width("qk_rope_head_dim")?);
-    if !rotated.is_multiple_of(2) {
-        return Err(fields.invalid(format!("\"qk_rope_head_dim\" must be even, found {rotated}")));
-    }
+    let (nope, rotated) = (width("qk_nope_head_dim")?, rope.rotated);
     let stretched = match &rope.scaling {
         Some(RopeScaling::Yarn(yarn)) => yarn.score_factor,
         _ => 1.0,

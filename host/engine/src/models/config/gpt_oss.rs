@@ -2,7 +2,6 @@
 //! all layers in one tensor.
 
 use ops::MXFP4_BLOCK;
-use serde_json::Value;
 
 use super::common;
 use super::{
@@ -31,15 +30,17 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
         shared: None,
     };
     let mlp = MlpConfig::Experts(experts);
-    let layers =
-        windows(fields)?.into_iter().map(|window| LayerConfig { window, mlp: mlp.clone() }).collect();
-    let attention = GroupedConfig {
-        bias: fields.flag("attention_bias")?.unwrap_or(true),
+    let grouped = GroupedConfig {
+        bias: common::all_biases(fields, true)?,
         sinks: true,
         ..common::grouped(fields, |_| Ok(HEAD_DIM))?
     };
-    let rope = rope(fields)?;
-    let config = common::decoder(fields, rope, AttentionConfig::Grouped(attention), layers)?;
+    let rope = rope(fields, grouped.shape.head_dim)?;
+    let attention = AttentionConfig::Grouped(grouped);
+    let layer = |window| LayerConfig { attention, rope: rope.clone(), window, mlp: mlp.clone() };
+    let window = common::window(fields)?.unwrap_or(WINDOW);
+    let windows = common::windows(fields, Some(window), |i| i.is_multiple_of(2))?;
+    let config = common::decoder(fields, windows.into_iter().map(layer).collect())?;
     let mxfp4 = config.quantization == Some(super::Quantization::Mxfp4);
     for (name, width) in [("hidden_size", config.hidden), ("intermediate_size", intermediate)] {
         if mxfp4 && !width.is_multiple_of(MXFP4_BLOCK) {
@@ -60,9 +61,9 @@ fn activation(fields: Fields<'_>) -> Result<ExpertActivation, LoadError> {
 }
 
 /// The rotary embedding; where the configuration has none, that of the published models.
-fn rope(fields: Fields<'_>) -> Result<RopeSpec, LoadError> {
-    if fields.get("rope_parameters").or_else(|| fields.get("rope_scaling")).is_some() {
-        return RopeSpec::from_fields(fields, common::context(fields)?);
+fn rope(fields: Fields<'_>, head_dim: usize) -> Result<RopeSpec, LoadError> {
+    if RopeSpec::parameters(fields)?.is_some() {
+        return common::rope(fields, head_dim);
     }
     let yarn = YarnScaling {
         factor: 32.0,
@@ -74,24 +75,5 @@ fn rope(fields: Fields<'_>) -> Result<RopeSpec, LoadError> {
         score_factor: 1.0,
     };
     let theta = fields.positive("rope_theta")?.unwrap_or(150_000.0);
-    Ok(RopeSpec { theta, scaling: Some(RopeScaling::Yarn(yarn)) })
-}
-
-/// Window of each layer, from `layer_types`. Without that field every other layer has a window,
-/// beginning with the first.
-fn windows(fields: Fields<'_>) -> Result<Vec<Option<usize>>, LoadError> {
-    let count = common::layers(fields)?;
-    let window = fields.optional_size("sliding_window", 1..=1 << 26)?.unwrap_or(WINDOW);
-    let Some(kinds) = fields.get("layer_types") else {
-        return Ok((0..count).map(|i| i.is_multiple_of(2).then_some(window)).collect());
-    };
-    let expected = format!("{count} of \"full_attention\" and \"sliding_attention\"");
-    let names = kinds.as_array().filter(|kinds| kinds.len() == count);
-    let names = names.ok_or_else(|| fields.error("layer_types", &expected, kinds))?;
-    let seen = |kind: &Value| match kind.as_str() {
-        Some("full_attention") => Ok(None),
-        Some("sliding_attention") => Ok(Some(window)),
-        _ => Err(fields.error("layer_types", &expected, kind)),
-    };
-    names.iter().map(seen).collect()
+    Ok(RopeSpec { scaling: Some(RopeScaling::Yarn(yarn)), ..RopeSpec::plain(head_dim, theta) })
 }

@@ -1,9 +1,9 @@
 //! Configuration of layers, for all families.
 
 use super::LayerCache;
-use crate::models::ops::{ExpertActivation, MlaShape, QkvShape, Scoring};
+use crate::models::ops::{ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring};
 
-/// Attention of a model's layers.
+/// The part of a layer that mixes tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AttentionConfig {
     /// Query heads in groups that share a key and a value head.
@@ -17,12 +17,38 @@ pub enum AttentionConfig {
 pub struct GroupedConfig {
     /// Heads.
     pub shape: QkvShape,
-    /// Whether q, k, v and o have biases.
-    pub bias: bool,
+    /// Factor of scores.
+    pub scale: f32,
+    /// Which projections have biases.
+    pub bias: AttentionBias,
+    /// How the projections of queries, keys and values are stored.
+    pub layout: ProjectionLayout,
     /// Whether query and key heads have norms.
     pub head_norms: bool,
     /// Whether each head has a sink: one more score, of a key without value.
     pub sinks: bool,
+    /// Whether the result has a norm before it is added to the residual stream.
+    pub post_norm: bool,
+}
+
+/// Which projections of attention have biases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttentionBias {
+    /// None.
+    None,
+    /// Those of queries, keys and values.
+    Qkv,
+    /// Those, and the output projection.
+    All,
+}
+
+/// How projections of one input are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectionLayout {
+    /// A tensor for each.
+    Separate,
+    /// One tensor, in which they follow each other.
+    Fused,
 }
 
 /// Sizes of attention over a compressed cache.
@@ -37,9 +63,13 @@ pub struct LatentConfig {
     pub scale: f32,
 }
 
-/// Configuration of one layer, for what differs between layers.
+/// Configuration of one layer. Layers of one kind have the same widths; all else may differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerConfig {
+    /// Attention.
+    pub attention: AttentionConfig,
+    /// Rotary embedding of queries and keys.
+    pub rope: RopeSpec,
     /// Number of positions that a token sees, its own included; `None`: its own and all before.
     pub window: Option<usize>,
     /// Feed-forward part.
@@ -49,13 +79,34 @@ pub struct LayerConfig {
 /// The feed-forward part of a layer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MlpConfig {
-    /// `SwiGLU`.
-    Gated {
-        /// Width between the projections.
-        intermediate: usize,
-    },
+    /// Dense.
+    Gated(GatedConfig),
     /// A mixture of experts.
     Experts(ExpertsConfig),
+}
+
+/// A dense feed-forward part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GatedConfig {
+    /// Width between the projections.
+    pub intermediate: usize,
+    /// Activation of the gate.
+    pub activation: GateActivation,
+    /// How the projections are stored.
+    pub layout: GatedLayout,
+    /// Whether the result has a norm before it is added to the residual stream.
+    pub post_norm: bool,
+}
+
+/// How projections of a dense feed-forward part are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GatedLayout {
+    /// A tensor for each.
+    Separate,
+    /// One tensor for gate and up, which follow each other (Phi).
+    Fused,
+    /// The same as the expert that all tokens go to, in models that may have others (Granite).
+    SharedExpert,
 }
 
 /// A mixture of experts.
@@ -91,7 +142,34 @@ pub enum ExpertLayout {
     Packed,
 }
 
+impl LayerConfig {
+    /// Whether a part's result has a norm before it is added to the residual stream.
+    pub(in crate::models) fn has_post_norm(&self) -> bool {
+        self.attention.has_post_norm() || matches!(&self.mlp, MlpConfig::Gated(mlp) if mlp.post_norm)
+    }
+}
+
+impl MlpConfig {
+    /// `SwiGLU` of this width, as most families have it.
+    pub fn swiglu(intermediate: usize) -> Self {
+        Self::Gated(GatedConfig::swiglu(intermediate))
+    }
+}
+
+impl GatedConfig {
+    /// `SwiGLU` of this width, with a tensor for each projection.
+    pub fn swiglu(intermediate: usize) -> Self {
+        let (activation, layout) = (GateActivation::Silu, GatedLayout::Separate);
+        Self { intermediate, activation, layout, post_norm: false }
+    }
+}
+
 impl AttentionConfig {
+    /// Whether the result has a norm before it is added to the residual stream.
+    pub(in crate::models) fn has_post_norm(&self) -> bool {
+        matches!(self, Self::Grouped(attention) if attention.post_norm)
+    }
+
     /// What a layer with this window keeps in the KV cache.
     pub(super) fn cache(&self, window: Option<usize>) -> LayerCache {
         match (*self, window) {

@@ -3,24 +3,31 @@
 
 mod common;
 mod deepseek_v3;
+mod gemma3;
+mod glm4;
 mod gpt_oss;
+mod granite;
 mod layers;
 mod llama;
+mod ministral3;
+mod phi3;
 mod quantization;
+mod qwen2;
 mod qwen3;
+mod smollm3;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use layers::{
-    AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LatentConfig, LayerConfig, MlpConfig,
+    AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, GatedConfig, GatedLayout, GroupedConfig,
+    LatentConfig, LayerConfig, MlpConfig, ProjectionLayout,
 };
 pub use quantization::Quantization;
 
 use super::LoadError;
 use super::fields::Fields;
-use super::ops::RopeSpec;
 use crate::files::ModelFiles;
 
 const FILE: &str = "config.json";
@@ -29,13 +36,22 @@ type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
 /// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
 /// reader of the configuration.
-const FAMILIES: [(&str, &[&str], Reader); 6] = [
+const FAMILIES: [(&str, &[&str], Reader); 15] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
+    ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
+    ("Qwen2ForCausalLM", &["qwen2"], qwen2::read),
     ("Qwen3ForCausalLM", &["qwen3"], qwen3::read_dense),
     ("Qwen3MoeForCausalLM", &["qwen3_moe"], qwen3::read_moe),
+    ("Gemma3ForCausalLM", &["gemma3_text"], gemma3::read),
+    ("Phi3ForCausalLM", &["phi3"], phi3::read),
+    ("SmolLM3ForCausalLM", &["smollm3"], smollm3::read),
+    ("GraniteForCausalLM", &["granite"], granite::read_dense),
+    ("GraniteMoeHybridForCausalLM", &["granitemoehybrid"], granite::read_hybrid),
     ("GptOssForCausalLM", &["gpt_oss"], gpt_oss::read),
     ("DeepseekV3ForCausalLM", &["deepseek_v3", "kimi_k2"], deepseek_v3::read),
+    ("Glm4MoeForCausalLM", &["glm4_moe"], glm4::read_moe),
+    ("Glm4MoeLiteForCausalLM", &["glm4_moe_lite"], glm4::read_lite),
 ];
 
 /// Configuration of a model: a decoder of layers that add attention and a feed-forward part to a
@@ -50,16 +66,32 @@ pub struct ModelConfig {
     pub hidden: usize,
     /// Added to the mean square in norms.
     pub rms_norm_eps: f32,
+    /// Added to the stored weights of norms.
+    pub norm_offset: f32,
     /// Whether the embedding is also the head.
     pub tied: bool,
-    /// Rotary embedding.
-    pub rope: RopeSpec,
-    /// Attention, of the same widths in all layers.
-    pub attention: AttentionConfig,
-    /// Configuration of each layer, for what differs between layers.
+    /// Factors of activations.
+    pub factors: Factors,
+    /// Configuration of each layer, at least one.
     pub layers: Vec<LayerConfig>,
     /// Format of quantised weights; `None`: weights are plain numbers.
     pub quantization: Option<Quantization>,
+}
+
+/// Factors of activations, each above zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Factors {
+    /// Of rows of the embedding, as they enter the residual stream.
+    pub embedding: f32,
+    /// Of what layers add to the residual stream.
+    pub residual: f32,
+    /// Of logits.
+    pub logits: f32,
+}
+
+impl Factors {
+    /// Activations as they are.
+    pub const NONE: Self = Self { embedding: 1.0, residual: 1.0, logits: 1.0 };
 }
 
 /// What one layer keeps of a sequence's tokens in the KV cache.
@@ -101,7 +133,9 @@ impl ModelConfig {
         let value: Value = serde_json::from_slice(text)
             .map_err(|error| LoadError::invalid(file, format!("not JSON: {error}")))?;
         let object = value.as_object().ok_or_else(|| LoadError::invalid(file, "not a JSON object"))?;
-        let fields = Fields::new(file, "", object);
+        let text = text_part(Fields::new(file, "", object))?;
+        let fields =
+            text.as_ref().map_or(Fields::new(file, "", object), |text| Fields::new(file, TEXT, text));
         let name = architecture(fields)?;
         let family = FAMILIES.iter().find(|(class, types, _)| *class == name || types.contains(&name));
         match family {
@@ -116,8 +150,26 @@ impl ModelConfig {
 
     /// What each layer keeps in the KV cache.
     pub fn cache(&self) -> Vec<LayerCache> {
-        self.layers.iter().map(|layer| self.attention.cache(layer.window)).collect()
+        self.layers.iter().map(|layer| layer.attention.cache(layer.window)).collect()
     }
+}
+
+/// Place of the language model's fields in a model that has more parts than that.
+const TEXT: &str = "text_config.";
+
+/// The fields of the language model within a model that also sees or hears, with those of the whole
+/// model that are about its files; `None` for a model of text alone.
+fn text_part(fields: Fields<'_>) -> Result<Option<Map<String, Value>>, LoadError> {
+    let Some(text) = fields.get("text_config") else { return Ok(None) };
+    let mut text = text.as_object().ok_or_else(|| fields.error("text_config", "an object", text))?.clone();
+    // The class of the checkpoint is that of the whole model.
+    text.remove("architectures");
+    for name in ["tie_word_embeddings", "quantization_config", "torch_dtype", "dtype"] {
+        if let (None | Some(Value::Null), Some(value)) = (text.get(name), fields.get(name)) {
+            text.insert(name.to_owned(), value.clone());
+        }
+    }
+    Ok(Some(text))
 }
 
 /// The class that the checkpoint was saved from, or its `model_type`.
@@ -130,7 +182,7 @@ fn architecture(fields: Fields<'_>) -> Result<&str, LoadError> {
     match classes {
         Some(Value::String(name)) => Ok(name),
         Some(other) => Err(fields.error("architectures", "a list of names", other)),
-        None => fields.text("model_type")?.ok_or_else(|| fields.absent("architectures")),
+        None => fields.text("model_type")?.ok_or_else(|| fields.absent("model_type")),
     }
 }
 

@@ -6,16 +6,15 @@ use super::{
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
-use crate::models::ops::{ExpertActivation, RopeSpec, Scoring};
+use crate::models::ops::{ExpertActivation, Scoring};
 
 /// Default width of a head.
 const HEAD_DIM: usize = 128;
 
 /// All layers have the same feed-forward part.
 pub(super) fn read_dense(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
-    let mlp = MlpConfig::Gated { intermediate: common::intermediate(fields, "intermediate_size")? };
-    let layers = vec![LayerConfig { window: None, mlp }; common::layers(fields)?];
-    read(fields, layers)
+    let mlp = MlpConfig::swiglu(common::intermediate(fields, "intermediate_size")?);
+    read(fields, vec![mlp; common::layers(fields)?])
 }
 
 /// Every `decoder_sparse_step`th layer has experts, except those in `mlp_only_layers`; all others
@@ -34,26 +33,27 @@ pub(super) fn read_moe(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
         layout: ExpertLayout::Separate { correction: false },
         shared: None,
     };
-    let layer = |i: usize| {
-        let mlp = if (i + 1).is_multiple_of(step) && !dense.contains(&i) {
-            MlpConfig::Experts(experts.clone())
-        } else {
-            MlpConfig::Gated { intermediate: common::intermediate(fields, "intermediate_size")? }
-        };
-        Ok(LayerConfig { window: None, mlp })
+    let mlp = |i: usize| {
+        if (i + 1).is_multiple_of(step) && !dense.contains(&i) {
+            return Ok(MlpConfig::Experts(experts.clone()));
+        }
+        Ok(MlpConfig::swiglu(common::intermediate(fields, "intermediate_size")?))
     };
-    read(fields, (0..count).map(layer).collect::<Result<_, LoadError>>()?)
+    read(fields, (0..count).map(mlp).collect::<Result<_, LoadError>>()?)
 }
 
-fn read(fields: Fields<'_>, layers: Vec<LayerConfig>) -> Result<ModelConfig, LoadError> {
+/// Reads a model whose layers have these feed-forward parts.
+fn read(fields: Fields<'_>, mlps: Vec<MlpConfig>) -> Result<ModelConfig, LoadError> {
     fields.only_text("hidden_act", "silu")?;
     fields.refuse_flag("use_sliding_window")?;
     common::only_full_attention(fields)?;
-    let attention = GroupedConfig {
-        bias: fields.flag("attention_bias")?.unwrap_or(false),
+    let grouped = GroupedConfig {
+        bias: common::all_biases(fields, false)?,
         head_norms: true,
         ..common::grouped(fields, |_| Ok(HEAD_DIM))?
     };
-    let rope = RopeSpec::from_fields(fields, common::context(fields)?)?;
-    common::decoder(fields, rope, AttentionConfig::Grouped(attention), layers)
+    let rope = common::rope(fields, grouped.shape.head_dim)?;
+    let attention = AttentionConfig::Grouped(grouped);
+    let layer = |mlp| LayerConfig { attention, rope: rope.clone(), window: None, mlp };
+    common::decoder(fields, mlps.into_iter().map(layer).collect())
 }

@@ -1,23 +1,25 @@
 //! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in
-//! optional parts: biases, norms on query and key heads, sinks, a window.
+//! optional parts: biases, norms on query and key heads and on the result, sinks, a window.
 
-use crate::models::config::GroupedConfig;
+use super::stream::ResidualStream;
+use crate::models::config::{AttentionBias, GroupedConfig, ProjectionLayout};
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, LayerInput, Norm, QkvShape, Store, TensorRole};
+use crate::models::ops::{AttentionSpec, HeadNorms, Norm, QkvShape, Store, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Weights of one layer's attention.
 #[derive(Debug)]
 pub(super) struct GroupedAttention<B: Backend> {
     shape: QkvShape,
+    scale: f32,
     window: Option<usize>,
     qkv: B::Matrix,
     qkv_bias: Option<B::Vector>,
-    /// Norms of query heads, and of key heads.
-    norms: Option<(B::Vector, B::Vector)>,
+    norms: Option<HeadNorms<B::Vector>>,
     sinks: Option<B::Vector>,
     o: B::Matrix,
     o_bias: Option<B::Vector>,
+    post_norm: Option<Norm<B::Vector>>,
 }
 
 /// Activations of a step.
@@ -42,55 +44,68 @@ impl<T> AttentionScratch<T> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
-fn spec<V>(shape: QkvShape, window: Option<usize>, sinks: Option<V>) -> AttentionSpec<V> {
-    AttentionSpec { shape, scale: 1.0 / (shape.head_dim as f32).sqrt(), window, sinks }
-}
-
 impl<B: Backend> GroupedAttention<B> {
-    /// Loads tensors whose names begin with `prefix`.
+    /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        prefix: &str,
+        (prefix, post_norm): (&str, &str),
         hidden: usize,
         (config, window): (GroupedConfig, Option<usize>),
     ) -> Result<Self, LoadError> {
-        let GroupedConfig { shape, bias, head_norms, sinks } = config;
-        let QkvShape { heads, kv_heads, head_dim } = shape;
-        let (q, kv) = (shape.out_width(), kv_heads * head_dim);
-        let qkv = |kind: &str| -> Parts {
-            [("q", q), ("k", kv), ("v", kv)]
-                .map(|(p, rows)| (format!("{prefix}.{p}_proj.{kind}"), rows))
-                .into()
-        };
+        let GroupedConfig { shape, scale, bias, layout, head_norms, sinks, .. } = config;
         let name = |part: &str| format!("{prefix}.{part}");
+        let qkv = |kind: &str| -> Parts {
+            let tensor = |(part, rows): &(&str, usize)| (name(&format!("{part}.{kind}")), *rows);
+            projections(shape, layout).iter().map(tensor).collect()
+        };
         let weights = loading.stacked(WeightRole::Linear, &qkv("weight"), hidden)?;
-        let qkv_bias = bias.then(|| loading.joined(&qkv("bias"))).transpose()?;
-        let mut norm = |part| loading.vector(&name(part), head_dim);
-        let norms = if head_norms { Some((norm("q_norm.weight")?, norm("k_norm.weight")?)) } else { None };
-        let sinks = sinks.then(|| loading.vector(&name("sinks"), heads)).transpose()?;
-        let o = loading.matrix(&name("o_proj.weight"), hidden, q)?;
-        let o_bias = bias.then(|| loading.vector(&name("o_proj.bias"), hidden)).transpose()?;
-        Ok(Self { shape, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
+        let has_qkv_bias = bias != AttentionBias::None;
+        let qkv_bias = has_qkv_bias.then(|| loading.joined(&qkv("bias"))).transpose()?;
+        let norms = head_norms.then(|| head_norms_of(loading, prefix, shape.head_dim)).transpose()?;
+        let sinks = sinks.then(|| loading.vector(&name("sinks"), shape.heads)).transpose()?;
+        let o = loading.matrix(&name("o_proj.weight"), hidden, shape.out_width())?;
+        let has_o_bias = bias == AttentionBias::All;
+        let o_bias = has_o_bias.then(|| loading.vector(&name("o_proj.bias"), hidden)).transpose()?;
+        let post_norm = config.post_norm.then(|| loading.norm(post_norm, hidden)).transpose()?;
+        Ok(Self { shape, scale, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias, post_norm })
     }
 
-    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to
-    /// `hidden`.
+    /// Computes attention of the norm of the stream over cache layer `layer`, and adds it to the
+    /// stream.
     pub(super) fn forward(
         &self,
         backend: &mut B,
         (layer, rope, norm): (usize, &B::Rope, Norm<&B::Vector>),
-        normed: &mut B::Tensor,
         scratch: &mut AttentionScratch<B::Tensor>,
-        hidden: &mut B::Tensor,
+        stream: &mut ResidualStream<B>,
     ) {
         let AttentionScratch { qkv, attended } = scratch;
-        let spec = spec(self.shape, self.window, self.sinks.as_ref());
-        let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps: norm.eps });
-        let x = LayerInput::Normed { x: hidden, norm, normed };
-        backend.linear_of(x, &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
+        let Self { shape, scale, window, .. } = *self;
+        let spec = AttentionSpec { shape, scale, window, sinks: self.sinks.as_ref() };
+        let norms = self.norms.as_ref().map(HeadNorms::as_ref);
+        backend.linear_of(stream.input(norm), &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
         backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
         backend.attention(layer, spec, qkv, attended);
-        backend.linear(attended, &self.o, self.o_bias.as_ref(), Store::Accumulate, hidden);
+        let post_norm = self.post_norm.as_ref().map(Norm::as_ref);
+        stream.add_linear(backend, attended, (&self.o, self.o_bias.as_ref()), post_norm);
     }
+}
+
+/// (name, rows) of the tensors that have the projections of queries, keys and values.
+fn projections(shape: QkvShape, layout: ProjectionLayout) -> Vec<(&'static str, usize)> {
+    let (q, kv) = (shape.out_width(), shape.kv_heads * shape.head_dim);
+    match layout {
+        ProjectionLayout::Separate => vec![("q_proj", q), ("k_proj", kv), ("v_proj", kv)],
+        ProjectionLayout::Fused => vec![("qkv_proj", shape.width())],
+    }
+}
+
+fn head_norms_of<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    head_dim: usize,
+) -> Result<HeadNorms<B::Vector>, LoadError> {
+    let Norm { weight: q, eps } = loading.norm(&format!("{prefix}.q_norm.weight"), head_dim)?;
+    let k = loading.norm(&format!("{prefix}.k_norm.weight"), head_dim)?.weight;
+    Ok(HeadNorms { q, k, eps })
 }

@@ -2,6 +2,7 @@
 //! names of published checkpoints. Queries are projected from the residual stream directly, or
 //! through a narrower row.
 
+use super::stream::ResidualStream;
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
 use crate::models::ops::{LayerInput, MlaShape, Norm, Store, TensorRole};
@@ -13,7 +14,7 @@ pub(super) struct LatentAttention<B: Backend> {
     shape: MlaShape,
     queries: Queries<B>,
     kv: B::Matrix,
-    kv_norm: B::Vector,
+    kv_norm: Norm<B::Vector>,
     weights: B::MlaWeights,
     o: B::Matrix,
 }
@@ -22,7 +23,7 @@ pub(super) struct LatentAttention<B: Backend> {
 enum Queries<B: Backend> {
     Direct(B::Matrix),
     /// Projection down, norm, projection up.
-    Narrow(B::Matrix, B::Vector, B::Matrix),
+    Narrow(B::Matrix, Norm<B::Vector>, B::Matrix),
 }
 
 /// Activations of a step.
@@ -69,12 +70,12 @@ impl<B: Backend> LatentAttention<B> {
             None => Queries::Direct(loading.matrix(&name("q_proj"), width, hidden)?),
             Some(rank) => Queries::Narrow(
                 loading.matrix(&name("q_a_proj"), rank, hidden)?,
-                loading.vector(&name("q_a_layernorm"), rank)?,
+                loading.norm(&name("q_a_layernorm"), rank)?,
                 loading.matrix(&name("q_b_proj"), width, rank)?,
             ),
         };
         let kv = loading.matrix(&name("kv_a_proj_with_mqa"), shape.cached_width(), hidden)?;
-        let kv_norm = loading.vector(&name("kv_a_layernorm"), shape.rank)?;
+        let kv_norm = loading.norm(&name("kv_a_layernorm"), shape.rank)?;
         let rows = shape.heads * (shape.nope + shape.value);
         let projection = loading.stored(&vec![(name("kv_b_proj"), rows)], shape.rank)?;
         let weights = loading.backend.mla_weights(shape, scale, &projection[0])?;
@@ -82,32 +83,30 @@ impl<B: Backend> LatentAttention<B> {
         Ok(Self { shape, queries, kv, kv_norm, weights, o })
     }
 
-    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to
-    /// `hidden`.
+    /// Computes attention of the norm of the stream over cache layer `layer`, and adds it to the
+    /// stream.
     pub(super) fn forward(
         &self,
         backend: &mut B,
         (layer, rope, norm): (usize, &B::Rope, Norm<&B::Vector>),
-        normed: &mut B::Tensor,
         scratch: &mut MlaLayerScratch<B::Tensor>,
-        hidden: &mut B::Tensor,
+        stream: &mut ResidualStream<B>,
     ) {
         let MlaLayerScratch { narrow: (before, after), queries, kv, attended } = scratch;
-        let eps = norm.eps;
         // Computed once, since queries and compressed rows both read it.
-        backend.rms_norm(hidden, norm, normed);
+        stream.normalize(backend, norm);
+        let normed = &stream.normed;
         match &self.queries {
             Queries::Direct(weight) => backend.linear(normed, weight, None, Store::Overwrite, queries),
             Queries::Narrow(down, norm, up) => {
                 backend.linear(normed, down, None, Store::Overwrite, before);
-                let x = LayerInput::Normed { x: before, norm: Norm { weight: norm, eps }, normed: after };
+                let x = LayerInput::Normed { x: before, norm: norm.as_ref(), normed: after };
                 backend.linear_of(x, up, None, Store::Overwrite, queries);
             }
         }
         backend.linear(normed, &self.kv, None, Store::Overwrite, kv);
-        let norm = Norm { weight: &self.kv_norm, eps };
-        backend.mla_write(layer, self.shape, norm, rope, queries, kv);
+        backend.mla_write(layer, self.shape, self.kv_norm.as_ref(), rope, queries, kv);
         backend.mla_attention(layer, &self.weights, queries, attended);
-        backend.linear(attended, &self.o, None, Store::Accumulate, hidden);
+        stream.add_linear(backend, attended, (&self.o, None), None);
     }
 }

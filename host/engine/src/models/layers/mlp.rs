@@ -1,7 +1,9 @@
 //! Dense gated feed-forward layer.
 
-use crate::models::loading::Loading;
-use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
+use super::stream::ResidualStream;
+use crate::models::config::{GatedConfig, GatedLayout};
+use crate::models::loading::{Loading, Parts};
+use crate::models::ops::{GateActivation, LayerInput, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Activations of a step.
@@ -23,38 +25,49 @@ impl<T> MlpScratch<T> {
     }
 }
 
-/// `SwiGLU`: the gate and up projections, and the down projection.
+/// The gate and up projections, the gate's activation, and the down projection.
 #[derive(Debug)]
 pub(super) struct GatedMlp<B: Backend> {
+    activation: GateActivation,
     gate_up: B::Matrix,
     down: B::Matrix,
+    post_norm: Option<Norm<B::Vector>>,
 }
 
 impl<B: Backend> GatedMlp<B> {
-    /// Loads tensors whose names begin with `prefix`.
+    /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        prefix: &str,
-        (hidden, intermediate): (usize, usize),
+        (prefix, post_norm): (&str, &str),
+        hidden: usize,
+        config: GatedConfig,
     ) -> Result<Self, LoadError> {
-        let gate_up = ["gate", "up"].map(|p| (format!("{prefix}.{p}_proj.weight"), intermediate));
-        Ok(Self {
-            gate_up: loading.stacked(WeightRole::GateUp, &gate_up.into(), hidden)?,
-            down: loading.matrix(&format!("{prefix}.down_proj.weight"), hidden, intermediate)?,
-        })
+        let GatedConfig { intermediate, activation, layout, .. } = config;
+        let name = |part: &str| format!("{prefix}.{part}.weight");
+        let (gate_up, down): (Parts, _) = match layout {
+            GatedLayout::Separate => {
+                (["gate_proj", "up_proj"].map(|part| (name(part), intermediate)).into(), "down_proj")
+            }
+            GatedLayout::Fused => (vec![(name("gate_up_proj"), 2 * intermediate)], "down_proj"),
+            GatedLayout::SharedExpert => (vec![(name("input_linear"), 2 * intermediate)], "output_linear"),
+        };
+        let gate_up = loading.stacked(WeightRole::GateUp, &gate_up, hidden)?;
+        let down = loading.matrix(&name(down), hidden, intermediate)?;
+        let post_norm = config.post_norm.then(|| loading.norm(post_norm, hidden)).transpose()?;
+        Ok(Self { activation, gate_up, down, post_norm })
     }
 
-    /// Adds the layer's result for the norm of `hidden` to `hidden`.
+    /// Adds the layer's result for the norm of the stream to the stream.
     pub(super) fn forward(
         &self,
         backend: &mut B,
         norm: Norm<&B::Vector>,
-        normed: &mut B::Tensor,
         scratch: &mut MlpScratch<B::Tensor>,
-        hidden: &mut B::Tensor,
+        stream: &mut ResidualStream<B>,
     ) {
-        self.activate(backend, LayerInput::Normed { x: hidden, norm, normed }, scratch);
-        backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
+        self.activate(backend, stream.input(norm), scratch);
+        let post_norm = self.post_norm.as_ref().map(Norm::as_ref);
+        stream.add_linear(backend, &scratch.activated, (&self.down, None), post_norm);
     }
 
     /// Adds the layer's result for `x` to `hidden`.
@@ -76,6 +89,6 @@ impl<B: Backend> GatedMlp<B> {
         scratch: &mut MlpScratch<B::Tensor>,
     ) {
         let MlpScratch { gate_up, activated } = scratch;
-        backend.swiglu(x, &self.gate_up, gate_up, activated);
+        backend.gated(x, (&self.gate_up, self.activation), gate_up, activated);
     }
 }

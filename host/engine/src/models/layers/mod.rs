@@ -1,31 +1,36 @@
 //! A decoder's layers over any backend: attention and a feed-forward part, each behind a norm, each
-//! added to the residual stream.
+//! added to the residual stream, perhaps behind a second norm.
 
 mod attention;
 mod mla;
 mod mlp;
 mod moe;
+mod stream;
 
-use super::config::{AttentionConfig, LayerConfig, MlpConfig, ModelConfig};
+use super::config::{AttentionConfig, GatedLayout, LayerConfig, MlpConfig, ModelConfig};
 use super::loading::Loading;
-use super::ops::{Norm, TensorRole};
+use super::ops::Norm;
 use super::{Backend, LoadError};
 use attention::GroupedAttention;
 use mla::LatentAttention;
 use mlp::GatedMlp;
 use moe::MoeMlp;
+pub(super) use stream::ResidualStream;
 
 /// One layer.
 #[derive(Debug)]
 pub(super) struct Layer<B: Backend> {
-    input_norm: B::Vector,
-    attention: Attention<B>,
-    post_norm: B::Vector,
+    /// Norm before the mixer.
+    input_norm: Norm<B::Vector>,
+    mixer: Mixer<B>,
+    /// Norm before the feed-forward part.
+    mlp_norm: Norm<B::Vector>,
     mlp: Mlp<B>,
 }
 
+/// The part of a layer that mixes tokens.
 #[derive(Debug)]
-enum Attention<B: Backend> {
+enum Mixer<B: Backend> {
     Grouped(GroupedAttention<B>),
     Latent(LatentAttention<B>),
 }
@@ -40,7 +45,6 @@ enum Mlp<B: Backend> {
 /// width one, so that no activations are optional.
 #[derive(Debug)]
 pub(super) struct LayerScratch<B: Backend> {
-    normed: B::Tensor,
     grouped: attention::AttentionScratch<B::Tensor>,
     latent: mla::MlaLayerScratch<B::Tensor>,
     gated: mlp::MlpScratch<B::Tensor>,
@@ -50,20 +54,23 @@ pub(super) struct LayerScratch<B: Backend> {
 impl<B: Backend> LayerScratch<B> {
     /// Allocates activations for the layers of a model; layers of one kind have one shape.
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
-        let (grouped, latent) = match &config.attention {
-            AttentionConfig::Grouped(sizes) => (Some(sizes), None),
-            AttentionConfig::Latent(sizes) => (None, Some(sizes)),
-        };
-        let gated = config.layers.iter().find_map(|layer| match layer.mlp {
-            MlpConfig::Gated { intermediate } => Some(intermediate),
+        let grouped = config.layers.iter().find_map(|layer| match &layer.attention {
+            AttentionConfig::Grouped(sizes) => Some(sizes),
+            AttentionConfig::Latent(_) => None,
+        });
+        let latent = config.layers.iter().find_map(|layer| match &layer.attention {
+            AttentionConfig::Latent(sizes) => Some(sizes),
+            AttentionConfig::Grouped(_) => None,
+        });
+        let gated = config.layers.iter().find_map(|layer| match &layer.mlp {
+            MlpConfig::Gated(sizes) => Some(sizes.intermediate),
             MlpConfig::Experts(_) => None,
         });
         let experts = config.layers.iter().find_map(|layer| match &layer.mlp {
             MlpConfig::Experts(sizes) => Some(sizes),
-            MlpConfig::Gated { .. } => None,
+            MlpConfig::Gated(_) => None,
         });
         Ok(Self {
-            normed: backend.tensor(TensorRole::Inputs, config.hidden)?,
             grouped: attention::AttentionScratch::new(backend, grouped)?,
             latent: mla::MlaLayerScratch::new(backend, latent)?,
             gated: mlp::MlpScratch::new(backend, gated)?,
@@ -80,23 +87,30 @@ impl<B: Backend> Layer<B> {
         index: usize,
     ) -> Result<Self, LoadError> {
         let name = |part: &str| format!("model.layers.{index}.{part}");
-        let LayerConfig { window, mlp } = &model.layers[index];
+        let LayerConfig { attention, window, mlp, .. } = &model.layers[index];
         let (hidden, prefix) = (model.hidden, name("self_attn"));
+        // Where the mixer's result has a norm, that norm has the name which is otherwise the one of
+        // the norm before the feed-forward part.
+        let between = name("post_attention_layernorm.weight");
+        let mlp_norm =
+            if attention.has_post_norm() { "pre_feedforward_layernorm" } else { "post_attention_layernorm" };
         let layer = Self {
-            input_norm: loading.vector(&name("input_layernorm.weight"), hidden)?,
-            attention: match &model.attention {
+            input_norm: loading.stream_norm(&name("input_layernorm.weight"), hidden)?,
+            mixer: match attention {
                 AttentionConfig::Grouped(config) => {
-                    let sizes = (*config, *window);
-                    Attention::Grouped(GroupedAttention::load(loading, &prefix, hidden, sizes)?)
+                    let (names, sizes) = ((&*prefix, &*between), (*config, *window));
+                    Mixer::Grouped(GroupedAttention::load(loading, names, hidden, sizes)?)
                 }
                 AttentionConfig::Latent(config) => {
-                    Attention::Latent(LatentAttention::load(loading, &prefix, hidden, config)?)
+                    Mixer::Latent(LatentAttention::load(loading, &prefix, hidden, config)?)
                 }
             },
-            post_norm: loading.vector(&name("post_attention_layernorm.weight"), hidden)?,
+            mlp_norm: loading.stream_norm(&name(&format!("{mlp_norm}.weight")), hidden)?,
             mlp: match mlp {
-                MlpConfig::Gated { intermediate } => {
-                    Mlp::Gated(GatedMlp::load(loading, &name("mlp"), (hidden, *intermediate))?)
+                MlpConfig::Gated(config) => {
+                    let part = if config.layout == GatedLayout::SharedExpert { "shared_mlp" } else { "mlp" };
+                    let names = (&*name(part), &*name("post_feedforward_layernorm.weight"));
+                    Mlp::Gated(GatedMlp::load(loading, names, hidden, *config)?)
                 }
                 MlpConfig::Experts(config) => {
                     Mlp::Experts(Box::new(MoeMlp::load(loading, &name("mlp"), hidden, config)?))
@@ -111,20 +125,20 @@ impl<B: Backend> Layer<B> {
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        (index, rope, eps): (usize, &B::Rope, f32),
+        (index, rope): (usize, &B::Rope),
         scratch: &mut LayerScratch<B>,
-        hidden: &mut B::Tensor,
+        stream: &mut ResidualStream<B>,
     ) {
-        let LayerScratch { normed, grouped, latent, gated, experts } = scratch;
-        let place = (index, rope, Norm { weight: &self.input_norm, eps });
-        match &self.attention {
-            Attention::Grouped(layer) => layer.forward(backend, place, normed, grouped, hidden),
-            Attention::Latent(layer) => layer.forward(backend, place, normed, latent, hidden),
+        let LayerScratch { grouped, latent, gated, experts } = scratch;
+        let place = (index, rope, self.input_norm.as_ref());
+        match &self.mixer {
+            Mixer::Grouped(layer) => layer.forward(backend, place, grouped, stream),
+            Mixer::Latent(layer) => layer.forward(backend, place, latent, stream),
         }
-        let norm = Norm { weight: &self.post_norm, eps };
+        let norm = self.mlp_norm.as_ref();
         match &self.mlp {
-            Mlp::Gated(layer) => layer.forward(backend, norm, normed, gated, hidden),
-            Mlp::Experts(layer) => layer.forward(backend, norm, normed, experts, hidden),
+            Mlp::Gated(layer) => layer.forward(backend, norm, gated, stream),
+            Mlp::Experts(layer) => layer.forward(backend, norm, experts, stream),
         }
     }
 }

@@ -4,7 +4,8 @@
 use ops::MXFP4_BLOCK;
 
 use super::mlp::{self, GatedMlp};
-use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
+use super::stream::ResidualStream;
+use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization};
 use crate::models::loading::Loading;
 use crate::models::ops::{Norm, Routing, Store, TensorRole};
 use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
@@ -70,23 +71,25 @@ impl<B: Backend> MoeMlp<B> {
         let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
         let shared = config
             .shared
-            .map(|width| GatedMlp::load(loading, &name("shared_experts"), (hidden, width)))
+            .map(|width| {
+                GatedMlp::load(loading, (&name("shared_experts"), ""), hidden, GatedConfig::swiglu(width))
+            })
             .transpose()?;
         Ok(Self { config: config.clone(), router, router_bias, correction, experts, shared })
     }
 
-    /// Adds the layer's result for the norm of `hidden` to `hidden`.
+    /// Adds the layer's result for the norm of the stream to the stream.
     pub(super) fn forward(
         &self,
         backend: &mut B,
         norm: Norm<&B::Vector>,
-        normed: &mut B::Tensor,
         scratch: &mut MoeLayerScratch<B>,
-        hidden: &mut B::Tensor,
+        stream: &mut ResidualStream<B>,
     ) {
         let MoeLayerScratch { scores, routes, shared } = scratch;
         // Computed once, since the router and all experts read it.
-        backend.rms_norm(hidden, norm, normed);
+        stream.normalize(backend, norm);
+        let ResidualStream { hidden, normed, .. } = stream;
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let routing = Routing { experts, per_token, scoring, correction: self.correction.as_ref() };
         backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);

@@ -27,7 +27,7 @@ fn parse(family: &str, rest: &str) -> Result<ModelConfig, String> {
 }
 
 fn grouped(config: &ModelConfig) -> GroupedConfig {
-    match config.attention {
+    match config.layers[0].attention {
         AttentionConfig::Grouped(sizes) => sizes,
         AttentionConfig::Latent(sizes) => panic!("{sizes:?}"),
     }
@@ -36,7 +36,7 @@ fn grouped(config: &ModelConfig) -> GroupedConfig {
 fn experts(config: &ModelConfig, layer: usize) -> ExpertsConfig {
     match &config.layers[layer].mlp {
         MlpConfig::Experts(sizes) => sizes.clone(),
-        MlpConfig::Gated { .. } => panic!("layer {layer} is dense"),
+        MlpConfig::Gated(_) => panic!("layer {layer} is dense"),
     }
 }
 
@@ -51,12 +51,12 @@ fn both_spellings_of_rotary_parameters_mean_the_same() {
         r#", "rope_theta": 500000, "rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 16}"#,
     );
     assert_eq!(new, old);
-    let Some(RopeScaling::Yarn(yarn)) = new.unwrap().rope.scaling else { panic!("no yarn") };
+    let Some(RopeScaling::Yarn(yarn)) = new.unwrap().layers.remove(0).rope.scaling else { panic!("no yarn") };
     assert_eq!((yarn.factor, yarn.original_context, yarn.beta_fast), (4.0, 16.0, 32.0));
     let plain = parse(QWEN3, r#", "rope_theta": 1e6, "rope_scaling": null"#).unwrap();
     let new = r#", "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0}"#;
     assert_eq!(plain, parse(QWEN3, new).unwrap());
-    assert_eq!(plain.rope.scaling, None);
+    assert_eq!(plain.layers[0].rope.scaling, None);
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn llama_divides_hidden_by_heads_and_has_own_scaling() {
         "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}"#;
     let config = parse(LLAMA, scaling).unwrap();
     let shape = QkvShape { heads: 4, kv_heads: 2, head_dim: 2 };
-    let sizes = GroupedConfig { shape, bias: false, head_norms: false, sinks: false };
-    assert_eq!(grouped(&config), sizes);
-    let Some(RopeScaling::Llama3(llama)) = config.rope.scaling else { panic!("no llama3") };
+    assert_eq!((grouped(&config).shape, grouped(&config).bias), (shape, AttentionBias::None));
+    assert_eq!((grouped(&config).head_norms, grouped(&config).sinks), (false, false));
+    let Some(RopeScaling::Llama3(llama)) = config.layers[0].rope.scaling.clone() else { panic!("no llama3") };
     assert_eq!((llama.factor, llama.original_context), (8.0, 32.0));
-    assert!(grouped(&parse(LLAMA, r#", "attention_bias": true"#).unwrap()).bias);
+    assert_eq!(grouped(&parse(LLAMA, r#", "attention_bias": true"#).unwrap()).bias, AttentionBias::All);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn mistral_sees_a_window_where_it_has_one() {
 #[test]
 fn qwen3_has_experts_where_its_configuration_says() {
     let config = parse(QWEN3_MOE, r#", "decoder_sparse_step": 1, "mlp_only_layers": [0]"#).unwrap();
-    assert_eq!(config.layers[0].mlp, MlpConfig::Gated { intermediate: 16 });
+    assert_eq!(config.layers[0].mlp, MlpConfig::swiglu(16));
     let sizes = experts(&config, 1);
     assert_eq!((sizes.experts, sizes.per_token, sizes.intermediate), (8, 2, 12));
     assert_eq!((sizes.scoring, grouped(&config).shape.head_dim), (Scoring::Softmax { normalize: true }, 128));
@@ -98,7 +98,7 @@ fn gpt_oss_has_windows_sinks_and_clamped_experts() {
     let written = r#", "layer_types": ["sliding_attention", "full_attention"], "swiglu_limit": 7.0"#;
     assert_eq!(parse(GPT_OSS, written).unwrap(), config);
     assert_eq!(config.layers.iter().map(|l| l.window).collect::<Vec<_>>(), [Some(16), None]);
-    assert!(grouped(&config).bias && grouped(&config).sinks);
+    assert_eq!((grouped(&config).bias, grouped(&config).sinks), (AttentionBias::All, true));
     let sizes = experts(&config, 1);
     assert_eq!(sizes.activation, ExpertActivation::ClampedSwiGlu { alpha: 1.702, limit: 7.0 });
     assert_eq!((sizes.scoring, sizes.layout), (Scoring::SoftmaxOfChosen, ExpertLayout::Packed));
@@ -109,13 +109,13 @@ fn deepseek_v3_and_kimi_have_mla_and_dense_then_moe() {
     let yarn = r#", "rope_theta": 10000, "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0,
         "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1, "original_max_position_embeddings": 16}"#;
     let config = parse(DEEPSEEK, yarn).unwrap();
-    let AttentionConfig::Latent(sizes) = config.attention else { panic!("not latent") };
+    let AttentionConfig::Latent(sizes) = config.layers[0].attention else { panic!("not latent") };
     let MlaShape { rank, nope, rope, value, .. } = sizes.shape;
     assert_eq!((rank, nope, rope, value, sizes.query_rank), (32, 12, 4, 10, None));
     let magnitude = 0.1 * 40f64.ln() + 1.0;
     assert!((f64::from(sizes.scale) - magnitude * magnitude / 4.0).abs() < 1e-6, "{}", sizes.scale);
     assert_eq!(config.cache(), [LayerCache::Latent { width: 36 }; 2]);
-    assert_eq!(config.layers[0].mlp, MlpConfig::Gated { intermediate: 16 });
+    assert_eq!(config.layers[0].mlp, MlpConfig::swiglu(16));
     let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
     assert_eq!((experts(&config, 1).scoring, experts(&config, 1).shared), (scoring, Some(24)));
     let by_type = DEEPSEEK.replace(r#""architectures": ["DeepseekV3ForCausalLM"], "#, "");
@@ -184,8 +184,8 @@ fn what_is_wrong_is_named_in_one_line() {
         ),
         (
             QWEN3,
-            r#", "rope_scaling": {"rope_type": "longrope", "factor": 8}"#,
-            r#""rope_scaling.rope_type" "longrope" is not supported; supported: "default", "llama3", "yarn""#,
+            r#", "rope_scaling": {"rope_type": "dynamic", "factor": 8}"#,
+            r#""rope_scaling.rope_type" "dynamic" is not supported; supported: "default", "linear", "llama3", "yarn", "longrope""#,
         ),
         (
             r#""architectures": ["Gemma3ForCausalLM"]"#,

@@ -1,13 +1,17 @@
-//! The middle of a gated feed-forward layer (`SwiGLU`).
+//! The middle of a gated feed-forward layer.
+
+use ops::GateActivation;
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "silu_mul.cu", text: include_str!("../silu_mul.cu") };
+static SOURCE: Source = Source { name: "gate_mul.cu", text: include_str!("../gate_mul.cu") };
 
-/// `out = gate / (1 + exp(-gate)) * up`.
+/// `out = activation(gate) * up`.
 #[derive(Debug, Clone, Copy)]
-pub struct SiluMul {
+pub struct GateMul {
+    /// Activation of the gate.
+    pub activation: GateActivation,
     /// `[rows, 2 * cols]` bf16: `group` columns of gate, then `group` of up, and so on.
     pub gate_up: DevicePtr,
     /// `[rows, cols]` bf16.
@@ -21,20 +25,17 @@ pub struct SiluMul {
     pub group: u32,
 }
 
-impl SiluMul {
+impl GateMul {
     /// # Panics
     /// Where there are no rows or columns, a pointer is null, or groups don't divide the columns.
     pub fn launch(&self) -> Launch {
         let pointers = [self.gate_up, self.out];
-        check::shape("silu_mul", self.rows, self.cols, &pointers);
-        assert!(self.group > 0 && self.cols.is_multiple_of(self.group), "silu_mul: groups of {}", self.group);
+        check::shape("gate_mul", self.rows, self.cols, &pointers);
+        assert!(self.group > 0 && self.cols.is_multiple_of(self.group), "gate_mul: groups of {}", self.group);
         let width = check::width(self.group, &pointers);
+        let Variant { source, defines } = Self::variant(self.activation, width);
         Launch {
-            kernel: KernelId {
-                source: &SOURCE,
-                defines: Defines::new(&[("WIDTH", width)]),
-                entry: "silu_mul",
-            },
+            kernel: KernelId { source, defines, entry: "gate_mul" },
             grid: [self.rows, (self.cols / width).div_ceil(THREADS), 1],
             block: [THREADS, 1, 1],
             shared_bytes: 0,
@@ -43,7 +44,17 @@ impl SiluMul {
         }
     }
 
+    fn variant(activation: GateActivation, width: u32) -> Variant {
+        let gate = match activation {
+            GateActivation::Silu => 0,
+            GateActivation::GeluTanh => 1,
+        };
+        Variant { source: &SOURCE, defines: Defines::new(&[("GATE", gate), ("WIDTH", width)]) }
+    }
+
     pub(crate) fn variants() -> Vec<Variant> {
-        [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
+        let both =
+            |width| [GateActivation::Silu, GateActivation::GeluTanh].map(|gate| Self::variant(gate, width));
+        [1, 8].into_iter().flat_map(both).collect()
     }
 }
