@@ -5,6 +5,7 @@
 
 mod activation;
 mod clamped_swiglu;
+mod delta;
 mod embed;
 mod experts;
 mod linear;

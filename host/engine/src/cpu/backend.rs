@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes, Sequence,
+    self, AttentionParams, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes, Sequence,
 };
 
 use super::mla::MlaWeights;
 use super::moe::Experts;
 use super::options::CpuOptions;
+use super::states::LaneStates;
 use super::storage::{StackedMatrix, Storage};
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, RopeTable, Routing, Store,
-    TensorRole,
+    AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
+    RopeTable, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
@@ -23,6 +24,8 @@ use crate::runner::RunnerShape;
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
     pub(super) cache: KvCache,
+    /// States of sequences, for a model whose layers keep them.
+    pub(super) states: Option<LaneStates>,
     storage: Storage,
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
@@ -55,10 +58,15 @@ struct Rope {
 }
 
 impl CpuBackend {
-    pub(super) fn new(cpu: Arc<Cpu>, cache: KvCache, options: &CpuOptions) -> Self {
+    pub(super) fn new(
+        cpu: Arc<Cpu>,
+        (cache, states): (KvCache, Option<LaneStates>),
+        options: &CpuOptions,
+    ) -> Self {
         Self {
             cpu,
             cache,
+            states,
             storage: Storage::new(options),
             types: Vec::new(),
             batch_tokens: options.batch_tokens.max(1),
@@ -99,6 +107,9 @@ impl CpuBackend {
     pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
         self.logits.clear();
         batch.check(shape, &mut self.tables)?;
+        if let Some(states) = &mut self.states {
+            states.begin(batch, shape)?;
+        }
         self.batch.clone_from(batch);
         for Rope { table, angles } in &mut self.ropes {
             angles.fill(&batch.positions, &table.frequencies, table.factor);
@@ -147,6 +158,8 @@ impl Backend for CpuBackend {
     type Experts = Experts;
     type Routes = Routes;
     type MlaWeights = MlaWeights;
+    type SigmoidGate = StackedMatrix;
+    type DeltaWeights = DeltaLayer;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<StackedMatrix, LoadError> {
         let matrix = self.storage.matrix(&self.cpu, parts, role)?;
@@ -205,6 +218,27 @@ impl Backend for CpuBackend {
         let bytes =
             (self.batch_tokens as u64).saturating_mul(4 * shape.heads as u64 * shape.cached_width() as u64);
         Err(LoadError::Memory { what: "activations of attention", bytes })
+    }
+
+    fn sigmoid_gate(&mut self, parts: &[StoredMatrix]) -> Result<StackedMatrix, LoadError> {
+        // A gate of whole rows is one row of weights, whose errors would be those of all results.
+        let role = if parts.iter().map(|part| part.shape().0).sum::<usize>() == 1 {
+            WeightRole::Router
+        } else {
+            WeightRole::Linear
+        };
+        self.storage.matrix(&self.cpu, parts, role)
+    }
+
+    fn delta_weights(
+        &mut self,
+        shape: DeltaShape,
+        weights: DeltaWeights<WeightTensor>,
+    ) -> Result<DeltaLayer, LoadError> {
+        let widened = weights.map(|tensor| tensor.to_f32());
+        let DeltaWeights { conv, decay, decay_bias, norm } = &widened;
+        let norm = Norm { weight: &norm.weight[..], eps: norm.eps };
+        Ok(DeltaLayer::new(shape, DeltaWeights { conv, decay, decay_bias, norm }))
     }
 
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
@@ -292,6 +326,28 @@ impl Backend for CpuBackend {
         let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
         weights.attend(&self.cpu, queries.rows(n), &sequences, cache, &mut scratch, out.rows_mut(n));
         self.mla_scratch = scratch;
+    }
+
+    fn sigmoid_mul(&mut self, x: &Tensor, gate: &StackedMatrix, gates: &mut Tensor, out: &mut Tensor) {
+        let n = self.rows();
+        cpu::linear(&self.cpu, x.rows(n), &gate.parts(), None, Store::Overwrite, gates.rows_mut(n));
+        let cols = out.cols;
+        cpu::sigmoid_mul(&self.cpu, gates.rows(n), out.rows_mut(n), cols);
+    }
+
+    fn gated_delta(
+        &mut self,
+        layer: usize,
+        weights: &DeltaLayer,
+        projected: &Tensor,
+        rates: &Tensor,
+        out: &mut Tensor,
+    ) {
+        let n = self.rows();
+        let states = self.states.as_mut().expect("a model with such layers has states");
+        let (sequences, state) = states.of_layer(layer);
+        let inputs = (projected.rows(n), rates.rows(n));
+        cpu::gated_delta(&self.cpu, weights, inputs, sequences, state, out.rows_mut(n));
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix) {

@@ -97,6 +97,18 @@ impl<'a, B: Backend> Loading<'a, B> {
         parts.iter().map(|(name, rows)| self.stored_matrix(name, *rows, cols)).collect()
     }
 
+    /// Reads a tensor `[parts * rows, cols]` as `parts` matrices.
+    pub(super) fn stored_parts(
+        &mut self,
+        name: &str,
+        (parts, rows): (usize, usize),
+        cols: usize,
+    ) -> Result<Vec<StoredMatrix>, LoadError> {
+        let reason = || format!("its rows can't be cut into parts of {rows}");
+        let whole = self.stored_matrix(name, parts * rows, cols)?;
+        whole.row_parts(parts).ok_or_else(|| self.weights.invalid(name, &reason()))
+    }
+
     fn stored_matrix(&mut self, name: &str, rows: usize, cols: usize) -> Result<StoredMatrix, LoadError> {
         if !self.weights.is_fp8(name) {
             return Ok(StoredMatrix::Plain(self.tensor(name, &[rows, cols])?));
@@ -175,6 +187,11 @@ impl<'a, B: Backend> Loading<'a, B> {
         let offset = self.norms.offset;
         let weight = self.tensor(name, &[width])?.map(|weight| (weight + offset) * factor);
         self.backend.vector(&[weight])
+    }
+
+    /// Loads a norm whose weight nothing is added to.
+    pub(super) fn plain_norm(&mut self, name: &str, width: usize) -> Result<(WeightTensor, f32), LoadError> {
+        Ok((self.tensor(name, &[width])?, self.norms.eps))
     }
 
     /// Loads several vectors as one, concatenated.

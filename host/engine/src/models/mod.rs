@@ -27,7 +27,7 @@ pub use backend::Backend;
 pub use config::{
     AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, Factors, GatedConfig, GatedLayout,
     GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, ProjectionLayout,
-    Quantization,
+    Quantization, SharedExpert,
 };
 pub use decoder::Model;
 pub use error::LoadError;

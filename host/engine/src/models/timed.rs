@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use super::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, RopeTable, Routing, Store,
-    TensorRole,
+    AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
+    RopeTable, Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -24,7 +24,7 @@ pub enum Op {
     NormRope,
     /// Projections by one matrix.
     Linear,
-    /// Attention over the cache.
+    /// Attention over the cache, and the gated delta rule on states.
     Attention,
     /// The activation between projections.
     Activation,
@@ -69,7 +69,7 @@ pub struct OpCost {
     pub calls: u64,
     /// Bytes of weights that were read; those of the embedding aren't counted.
     pub weight_bytes: u64,
-    /// Bytes of the KV cache that were read, once for each sequence.
+    /// Bytes of the KV cache and of states that were read, once for each sequence.
     pub cache_bytes: u64,
 }
 
@@ -109,6 +109,10 @@ pub(crate) trait TrafficCounter: Backend {
     fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
     /// Bytes of the projection of compressed rows.
     fn mla_bytes(&self, weights: &Self::MlaWeights) -> u64;
+    /// Bytes of the projection of gates.
+    fn gate_bytes(&self, gate: &Self::SigmoidGate) -> u64;
+    /// Bytes of one layer's states of the step's sequences.
+    fn state_bytes(&self) -> u64;
     /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last
     /// `window` tokens, or all.
     fn cache_bytes(&self, window: Option<usize>) -> u64;
@@ -171,6 +175,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     type Experts = B::Experts;
     type Routes = B::Routes;
     type MlaWeights = B::MlaWeights;
+    type SigmoidGate = B::SigmoidGate;
+    type DeltaWeights = B::DeltaWeights;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<B::Matrix, LoadError> {
         self.inner.matrix(parts, role)
@@ -208,6 +214,18 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         projection: &StoredMatrix,
     ) -> Result<B::MlaWeights, LoadError> {
         self.inner.mla_weights(shape, scale, projection)
+    }
+
+    fn sigmoid_gate(&mut self, parts: &[StoredMatrix]) -> Result<B::SigmoidGate, LoadError> {
+        self.inner.sigmoid_gate(parts)
+    }
+
+    fn delta_weights(
+        &mut self,
+        shape: DeltaShape,
+        weights: DeltaWeights<WeightTensor>,
+    ) -> Result<B::DeltaWeights, LoadError> {
+        self.inner.delta_weights(shape, weights)
     }
 
     fn embed(&mut self, table: &B::Matrix, factor: f32, out: &mut B::Tensor) {
@@ -292,6 +310,29 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     ) {
         let reads = |inner: &B| (inner.mla_bytes(weights), inner.cache_bytes(None));
         self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
+    }
+
+    fn sigmoid_mul(
+        &mut self,
+        x: &B::Tensor,
+        gate: &B::SigmoidGate,
+        gates: &mut B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let reads = |inner: &B| (inner.gate_bytes(gate), 0);
+        self.run(Op::Linear, reads, |inner| inner.sigmoid_mul(x, gate, gates, out));
+    }
+
+    fn gated_delta(
+        &mut self,
+        layer: usize,
+        weights: &B::DeltaWeights,
+        projected: &B::Tensor,
+        rates: &B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let reads = |inner: &B| (0, inner.state_bytes());
+        self.run(Op::Attention, reads, |inner| inner.gated_delta(layer, weights, projected, rates, out));
     }
 
     fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix) {

@@ -39,6 +39,7 @@ pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
         block_size,
         blocks,
         lanes: blocks,
+        states: None,
         ahead: 0,
     }
 }

@@ -1,7 +1,9 @@
 //! Configuration of layers, for all families.
 
 use super::LayerCache;
-use crate::models::ops::{ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring};
+use crate::models::ops::{
+    DeltaShape, ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring,
+};
 
 /// The part of a layer that mixes tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,6 +12,8 @@ pub enum AttentionConfig {
     Grouped(GroupedConfig),
     /// All heads share a compressed row (MLA).
     Latent(LatentConfig),
+    /// Each head keeps a state of fixed size instead of keys and values (gated delta rule).
+    Delta(DeltaShape),
 }
 
 /// Sizes and optional parts of grouped-query attention.
@@ -27,6 +31,9 @@ pub struct GroupedConfig {
     pub head_norms: bool,
     /// Whether each head has a sink: one more score, of a key without value.
     pub sinks: bool,
+    /// Whether results are multiplied by the sigmoid of gates, whose projection lies with that of
+    /// the queries: for each head first its query, then its gate.
+    pub output_gate: bool,
     /// Whether the result has a norm before it is added to the residual stream.
     pub post_norm: bool,
 }
@@ -124,9 +131,17 @@ pub struct ExpertsConfig {
     pub activation: ExpertActivation,
     /// How tensors are named and laid out.
     pub layout: ExpertLayout,
-    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there
-    /// is none.
-    pub shared: Option<usize>,
+    /// The shared expert, which every token goes to beside the chosen ones; `None`: there is none.
+    pub shared: Option<SharedExpert>,
+}
+
+/// An expert that every token goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedExpert {
+    /// Its width.
+    pub intermediate: usize,
+    /// Whether its result is multiplied by the sigmoid of a gate.
+    pub gated: bool,
 }
 
 /// Layout of experts in a checkpoint.
@@ -137,6 +152,9 @@ pub enum ExpertLayout {
         /// Whether the router has a correction, which is added to the scores for the choice.
         correction: bool,
     },
+    /// One tensor for gate and up of all experts, which follow each other, and one for down of all,
+    /// no biases; the router is `gate`.
+    Stacked,
     /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all,
     /// with biases; the router is `router`.
     Packed,
@@ -170,18 +188,20 @@ impl AttentionConfig {
         matches!(self, Self::Grouped(attention) if attention.post_norm)
     }
 
-    /// What a layer with this window keeps in the KV cache.
-    pub(super) fn cache(&self, window: Option<usize>) -> LayerCache {
+    /// What a layer with this window keeps in the KV cache; `None` for one that keeps a state
+    /// instead.
+    pub(super) fn cache(&self, window: Option<usize>) -> Option<LayerCache> {
         match (*self, window) {
             (Self::Latent(LatentConfig { shape, .. }), _) => {
-                LayerCache::Latent { width: shape.cached_width() }
+                Some(LayerCache::Latent { width: shape.cached_width() })
             }
             (Self::Grouped(GroupedConfig { shape: QkvShape { kv_heads, head_dim, .. }, .. }), window) => {
-                match window {
+                Some(match window {
                     None => LayerCache::Full { kv_heads, head_dim },
                     Some(window) => LayerCache::Window { kv_heads, head_dim, window },
-                }
+                })
             }
+            (Self::Delta(_), _) => None,
         }
     }
 }

@@ -70,15 +70,19 @@ impl<B: Backend> GatedMlp<B> {
         stream.add_linear(backend, &scratch.activated, (&self.down, None), post_norm);
     }
 
-    /// Adds the layer's result for `x` to `hidden`.
+    /// Adds the layer's result for `x` to `hidden`, times the sigmoid of a gate if there is one: the
+    /// gate's projection, and a buffer for it.
     pub(super) fn forward_of(
         &self,
         backend: &mut B,
         x: &B::Tensor,
-        scratch: &mut MlpScratch<B::Tensor>,
+        (scratch, gate): (&mut MlpScratch<B::Tensor>, Option<(&B::SigmoidGate, &mut B::Tensor)>),
         hidden: &mut B::Tensor,
     ) {
         self.activate(backend, LayerInput::Plain(x), scratch);
+        if let Some((gate, values)) = gate {
+            backend.sigmoid_mul(x, gate, values, &mut scratch.activated);
+        }
         backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
     }
 

@@ -29,7 +29,7 @@ fn parse(family: &str, rest: &str) -> Result<ModelConfig, String> {
 fn grouped(config: &ModelConfig) -> GroupedConfig {
     match config.layers[0].attention {
         AttentionConfig::Grouped(sizes) => sizes,
-        AttentionConfig::Latent(sizes) => panic!("{sizes:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -117,7 +117,10 @@ fn deepseek_v3_and_kimi_have_mla_and_dense_then_moe() {
     assert_eq!(config.cache(), [LayerCache::Latent { width: 36 }; 2]);
     assert_eq!(config.layers[0].mlp, MlpConfig::swiglu(16));
     let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
-    assert_eq!((experts(&config, 1).scoring, experts(&config, 1).shared), (scoring, Some(24)));
+    assert_eq!(
+        (experts(&config, 1).scoring, experts(&config, 1).shared),
+        (scoring, Some(SharedExpert { intermediate: 24, gated: false }))
+    );
     let by_type = DEEPSEEK.replace(r#""architectures": ["DeepseekV3ForCausalLM"], "#, "");
     assert_eq!(parse(&by_type, yarn).unwrap(), config);
 }
