@@ -49,7 +49,7 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
             found.push((folder, golden));
         }
     }
-    assert!(found.len() >= 26, "only {} goldens", found.len());
+    assert!(found.len() >= 51, "only {} goldens", found.len());
     found
 }
 

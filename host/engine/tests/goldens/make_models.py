@@ -4,7 +4,7 @@
     python make_models.py [NAME ...]
 
 Versions: host/models/qwen3-tiny/requirements.txt; models of other families than dense Qwen3 were made with
-torch 2.13.0 and transformers 5.19.0. Everything is seeded; a second run writes the same files. A prompt is
+torch 2.13.0 and transformers 5.19.0, those of families.py with what it says. Everything is seeded; a second run writes the same files. A prompt is
 replaced by another one until no greedy step is a near tie (see golden.py).
 """
 import sys
@@ -12,6 +12,7 @@ import sys
 import torch
 import transformers
 
+import families
 import packed
 import tiny
 
@@ -176,5 +177,6 @@ MODELS = {
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for chosen in sys.argv[1:] or MODELS:
-        tiny.make(chosen, *MODELS[chosen])
+    models = MODELS | families.MODELS
+    for chosen in sys.argv[1:] or models:
+        tiny.make(chosen, *models[chosen])

@@ -3,6 +3,7 @@
 A model is saved by transformers, its weights perhaps packed as published checkpoints have them (see
 packed.py), and its golden is what transformers computes in float32 with the same values.
 """
+import copy
 import json
 import pathlib
 import random
@@ -11,7 +12,6 @@ import tempfile
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM
 
 import golden
 
@@ -38,7 +38,12 @@ def config_of(family, spec):
     fields = BASE | family["base"] | spec.get("config", {})
     theta = fields.pop("rope_theta")
     rope = {"rope_type": "default"} | spec.get("rope", {}) | {"rope_theta": theta}
-    return family["config"](**fields, rope_parameters=rope, bos_token_id=0, eos_token_id=EOS, pad_token_id=0)
+    if "partial" in spec:
+        rope["partial_rotary_factor"] = spec["partial"]
+    rope = copy.deepcopy(spec.get("rope_parameters", rope))
+    ids = {"bos_token_id": 0, "eos_token_id": EOS, "pad_token_id": 0}
+    config = family["config"](**fields, rope_parameters=rope, **ids)
+    return family["whole"](config) if "whole" in family else config
 
 
 def width_of(name, shape):
@@ -48,17 +53,18 @@ def width_of(name, shape):
 
 
 @torch.no_grad()
-def randomize(model, seed):
-    """Weights large enough that attention is sharp and the greedy tokens vary; norms are not one."""
+def randomize(model, seed, norm=1.0, embedding=0.3):
+    """Weights large enough that attention is sharp and the greedy tokens vary; norms are around `norm`, and the
+    embedding has a standard deviation of its own where a factor makes it larger."""
     r = torch.Generator().manual_seed(seed)
     for name, p in model.named_parameters():
         noise = torch.randn(p.shape, generator=r)
         if "norm" in name:
-            p.copy_(1 + 0.3 * noise)
+            p.copy_(norm + 0.3 * noise)
         elif name.endswith("bias"):
             p.copy_(0.3 * noise)
         elif "embed" in name or "lm_head" in name:
-            p.copy_(0.3 * noise)
+            p.copy_(embedding * noise)
         elif name.endswith("sinks"):
             p.copy_(2.0 * noise)
         else:
@@ -71,11 +77,19 @@ def randomize(model, seed):
 def spell_as_published(path):
     """Rewrite config.json as the checkpoints of transformers 4 have it."""
     config = json.loads(path.read_text())
-    rope = config.pop("rope_parameters")
-    config["rope_theta"] = rope.pop("rope_theta")
-    config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
+    text = config.get("text_config", config)
+    rope = text.pop("rope_parameters")
+    if "full_attention" in rope:
+        text["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        rope = rope["full_attention"]
+    if "partial_rotary_factor" in rope:
+        text["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
+    text["rope_theta"] = rope.pop("rope_theta")
+    text["rope_scaling"] = None if rope["rope_type"] == "default" else rope
     config["torch_dtype"] = config.pop("dtype")
-    if config["model_type"] != "gpt_oss":
+    if text is not config:
+        text.pop("layer_types", None)
+    if config["model_type"] not in ("gpt_oss", "granitemoehybrid"):
         config.pop("layer_types", None)
     if "num_local_experts" in config and config["model_type"] == "qwen3_moe":
         config["num_experts"] = config.pop("num_local_experts")
@@ -86,7 +100,7 @@ def spell_as_published(path):
 def save(directory, family, spec):
     """Write config and weights, not yet packed."""
     model = family["model"](config_of(family, spec))
-    randomize(model, spec["seed"])
+    randomize(model, spec["seed"], **family.get("weights", {}))
     # In f32 stays what published checkpoints have in f32.
     kept = {n: b.clone() for n, b in model.named_buffers() if n.endswith("e_score_correction_bias")}
     model = model.to(getattr(torch, spec["dtype"]))
@@ -146,10 +160,14 @@ def make(name, family, spec):
     directory.mkdir(exist_ok=True)
     save(directory, family, spec)
     values = pack(directory, spec["packer"]) if "packer" in spec else directory
-    model = AutoModelForCausalLM.from_pretrained(
+    model = family["model"].from_pretrained(
         values, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager"
     ).eval()
-    prompts, gap = prompt_goldens(model, spec["seed"], model.config.vocab_size)
+    for module in model.modules():
+        # Rounded as where the model computes in the type of its weights.
+        if hasattr(module, "embed_scale"):
+            module.embed_scale = module.embed_scale.to(getattr(torch, spec["dtype"])).float()
+    prompts, gap = prompt_goldens(model, spec["seed"], model.config.get_text_config().vocab_size)
     short = prompts[1]["ids"]
     table = [golden.rounded(row) for row in golden.logits(model, short)]
     golden.write(directory / "golden.json", prompts, (short, table), gap)

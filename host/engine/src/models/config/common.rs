@@ -92,7 +92,7 @@ pub(super) fn partial_rope(fields: Fields<'_>, head_dim: usize, default: f64) ->
     let rotated = (head_dim as f64 * part.min(1.0)) as usize;
     if part > 1.0 || !rotated.is_multiple_of(2) {
         let reason =
-            format!("\"{NAME}\" ({part}) must leave an even number of a head's {head_dim} dimensions");
+            format!("\"{NAME}\" ({part}) must rotate an even number of a head's {head_dim} dimensions");
         return Err(fields.invalid(reason));
     }
     RopeSpec::from_fields(fields, context(fields)?, rotated)

@@ -1,6 +1,7 @@
 //! Configurations as published checkpoints and transformers write them, and what is wrong with
 //! others.
 
+mod families;
 mod published;
 
 use super::*;
@@ -191,9 +192,9 @@ fn what_is_wrong_is_named_in_one_line() {
             r#""rope_scaling.rope_type" "dynamic" is not supported; supported: "default", "linear", "llama3", "yarn", "longrope""#,
         ),
         (
-            r#""architectures": ["Gemma3ForCausalLM"]"#,
+            r#""architectures": ["Gemma2ForCausalLM"]"#,
             "",
-            "architecture Gemma3ForCausalLM is not supported; supported: LlamaForCausalLM (model_type llama), MistralForCausalLM (model_type mistral), Qwen3ForCausalLM (model_type qwen3), Qwen3MoeForCausalLM (model_type qwen3_moe), GptOssForCausalLM (model_type gpt_oss), DeepseekV3ForCausalLM (model_type deepseek_v3 or kimi_k2)",
+            "architecture Gemma2ForCausalLM is not supported; supported: LlamaForCausalLM (model_type llama), MistralForCausalLM (model_type mistral), Ministral3ForCausalLM (model_type ministral3), Qwen2ForCausalLM (model_type qwen2), Qwen3ForCausalLM (model_type qwen3), Qwen3MoeForCausalLM (model_type qwen3_moe), Gemma3ForCausalLM (model_type gemma3_text), Phi3ForCausalLM (model_type phi3), SmolLM3ForCausalLM (model_type smollm3), GraniteForCausalLM (model_type granite), GraniteMoeHybridForCausalLM (model_type granitemoehybrid), GptOssForCausalLM (model_type gpt_oss), DeepseekV3ForCausalLM (model_type deepseek_v3 or kimi_k2), Glm4MoeForCausalLM (model_type glm4_moe), Glm4MoeLiteForCausalLM (model_type glm4_moe_lite)",
         ),
     ] {
         assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));

@@ -7,6 +7,7 @@ use super::*;
 #[test]
 fn published_configurations_are_read() {
     let fp8 = r#""quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}"#;
+    let ones = [1.0; 48];
     for (text, layers, cached, experts) in [
         (
             r#""architectures": ["LlamaForCausalLM"], "attention_bias": false, "hidden_act": "silu", "hidden_size": 4096,
@@ -56,11 +57,52 @@ fn published_configurations_are_read() {
             LayerCache::Latent { width: 576 },
             384,
         ),
+        (
+            r#""architectures": ["Qwen2ForCausalLM"], "hidden_act": "silu", "hidden_size": 3584, "intermediate_size": 18944,
+            "max_position_embeddings": 32768, "max_window_layers": 28, "model_type": "qwen2", "num_attention_heads": 28,
+            "num_hidden_layers": 28, "num_key_value_heads": 4, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0,
+            "sliding_window": 131072, "tie_word_embeddings": false, "use_sliding_window": false, "vocab_size": 152064"#.to_owned(),
+            28,
+            LayerCache::Full { kv_heads: 4, head_dim: 128 },
+            0,
+        ),
+        (
+            r#""architectures": ["Phi3ForCausalLM"], "attention_bias": false, "hidden_act": "silu", "hidden_size": 3072,
+            "intermediate_size": 8192, "max_position_embeddings": 131072, "model_type": "phi3", "num_attention_heads": 24,
+            "num_hidden_layers": 32, "num_key_value_heads": 8, "original_max_position_embeddings": 4096,
+            "partial_rotary_factor": 0.75, "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 262144,
+            "tie_word_embeddings": true, "vocab_size": 200064, "rope_scaling": {"type": "longrope", "long_factor": "#.to_owned()
+                + &format!("{ones:?}, \"short_factor\": {ones:?}}}"),
+            32,
+            LayerCache::Window { kv_heads: 8, head_dim: 128, window: 262_144 },
+            0,
+        ),
+        (
+            r#""architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "torch_dtype": "bfloat16",
+            "mm_tokens_per_image": 256, "text_config": {"hidden_size": 2560, "intermediate_size": 10240,
+            "model_type": "gemma3_text", "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+            "sliding_window": 1024}, "vision_config": {"hidden_size": 1152, "model_type": "siglip_vision_model"}"#.to_owned(),
+            34,
+            LayerCache::Window { kv_heads: 4, head_dim: 256, window: 1024 },
+            0,
+        ),
+        (
+            r#""architectures": ["Glm4MoeForCausalLM"], "attention_bias": true, "first_k_dense_replace": 1, "head_dim": 128,
+            "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 10944, "max_position_embeddings": 131072,
+            "model_type": "glm4_moe", "moe_intermediate_size": 1408, "n_group": 1, "n_routed_experts": 128,
+            "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 96, "num_experts_per_tok": 8,
+            "num_hidden_layers": 46, "num_key_value_heads": 8, "num_nextn_predict_layers": 1, "partial_rotary_factor": 0.5,
+            "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 1000000, "routed_scaling_factor": 1.0,
+            "tie_word_embeddings": false, "topk_group": 1, "use_qk_norm": false, "vocab_size": 151552, "#.to_owned() + fp8,
+            46,
+            LayerCache::Full { kv_heads: 8, head_dim: 128 },
+            128,
+        ),
     ] {
         let config = ModelConfig::parse("config.json", format!("{{{text}}}").as_bytes()).unwrap();
         let last = match &config.layers[layers - 1].mlp {
             MlpConfig::Experts(experts) => experts.experts,
-            MlpConfig::Gated { .. } => 0,
+            MlpConfig::Gated(_) => 0,
         };
         assert_eq!((config.layers.len(), config.cache()[0], last), (layers, cached, experts));
         assert_eq!(config.quantization.is_some(), experts > 0);
