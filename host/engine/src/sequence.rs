@@ -152,6 +152,17 @@ impl Sequence {
         self.tokens.len() + self.steps_in_flight
     }
 
+    /// Number of prompt tokens.
+    pub(crate) fn prompt_tokens(&self) -> usize {
+        self.prompt
+    }
+
+    /// Number of tokens that are never computed again as long as the sequence holds its blocks: all
+    /// that are no draft, but for the last one if its mask may be late.
+    pub(crate) fn certain(&self) -> usize {
+        self.length() - usize::from(self.mask.is_some())
+    }
+
     /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token
     /// or a draft is under way. Of a prompt that is scored only, the last token needn't be
     /// computed.

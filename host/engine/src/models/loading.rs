@@ -59,6 +59,11 @@ impl<'a, B: Backend> Loading<'a, B> {
         }
     }
 
+    /// Whether the checkpoint has this tensor; false for random weights.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.weights.has(name)
+    }
+
     /// Format of quantised weights; `None`: weights are plain numbers.
     pub(super) fn quantization(&self) -> Option<Quantization> {
         self.quantization

@@ -3,7 +3,8 @@
 //!
 //! The value it keeps for a token is a hash of the token and of all values before it, read back
 //! through the block table; logits are a function of the last value. So a token is right only if
-//! everything before it was found where it belongs.
+//! everything before it was found where it belongs. With states, a lane's state is the value of the
+//! last token that it has seen, which must be that of the token before the next one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use seeded::SplitMix64;
 
-use crate::batch::{Batch, BlockTables, LAST};
+use crate::batch::{Batch, BlockTables, LAST, StatePlan, StateStart, StateTable};
 use crate::cpu::Sampler;
 use crate::engine_step::engine_step;
 use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
@@ -66,6 +67,12 @@ pub(crate) struct FakeRunner {
     tables: BlockTables,
     /// Per slot: position and value.
     cells: Vec<Option<(u32, u64)>>,
+    states: StateTable,
+    /// Per lane: value of the last certain token, and of the tokens behind it that may be taken
+    /// back.
+    lane_states: HashMap<usize, (u64, Vec<u64>)>,
+    /// Per snapshot: the value.
+    snapshots: HashMap<usize, u64>,
     /// Lanes and logits of the step that wasn't sampled.
     forwarded: Option<(Vec<u32>, Vec<f32>)>,
     /// Per lane: the token that was sampled last.
@@ -91,6 +98,9 @@ impl FakeRunner {
     pub(crate) fn new(shape: RunnerShape) -> Self {
         let slots = shape.blocks * shape.block_size;
         Self {
+            states: StateTable::new(&shape),
+            lane_states: HashMap::new(),
+            snapshots: HashMap::new(),
             shape,
             tables: BlockTables::default(),
             cells: vec![None; slots],
@@ -141,7 +151,49 @@ impl FakeRunner {
         assert!(self.drawn.len() <= self.shape.ahead, "a step wasn't collected");
     }
 
-    fn compute(&mut self, batch: &Batch, fails_on: Option<u32>) -> Option<(Vec<u32>, Vec<f32>)> {
+    /// Loads snapshots, and brings each lane's state to where its first row begins.
+    fn begin_states(&mut self, batch: &Batch, plan: &StatePlan) {
+        for (snapshot, lane) in &plan.loads {
+            self.lane_states.insert(*lane, (self.snapshots[snapshot], Vec::new()));
+        }
+        for (lane, sequence) in batch.lanes.iter().zip(&plan.sequences) {
+            let state = self.lane_states.entry(*lane as usize).or_default();
+            match sequence.start {
+                StateStart::Empty => *state = (0, Vec::new()),
+                StateStart::Lane { accepted: 0 } => state.1.clear(),
+                StateStart::Lane { accepted } => *state = (state.1[accepted - 1], Vec::new()),
+            }
+        }
+    }
+
+    /// Advances the state of a sequence by its row `row`, which has this value.
+    fn advance_state(&mut self, plan: &StatePlan, batch: &Batch, (sequence, row): (usize, u32), value: u64) {
+        let Some(of_plan) = plan.sequences.get(sequence) else { return };
+        let (lane, position) = (batch.lanes[sequence], batch.positions[row as usize]);
+        let before = position.checked_sub(1).map(|at| {
+            let size = self.shape.block_size;
+            let slot = self.tables.lane(lane)[at as usize / size] as usize * size + at as usize % size;
+            self.cells[slot].expect("it was read just now").1
+        });
+        let (certain, tentative) = self.lane_states.get_mut(&(lane as usize)).expect("it has begun");
+        let state = tentative.last().unwrap_or(certain);
+        assert_eq!(*state, before.unwrap_or(0), "the state of lane {lane} has seen other tokens");
+        if batch.starts[sequence + 1] - row <= of_plan.tentative as u32 {
+            tentative.push(value);
+        } else {
+            *certain = value;
+        }
+        let seen = (row - batch.starts[sequence]) as usize + 1;
+        let saved = of_plan.saves.iter().filter(|(rows, _)| *rows == seen);
+        self.snapshots.extend(saved.map(|(_, snapshot)| (*snapshot, value)));
+    }
+
+    fn compute(
+        &mut self,
+        batch: &Batch,
+        plan: &StatePlan,
+        fails_on: Option<u32>,
+    ) -> Option<(Vec<u32>, Vec<f32>)> {
         let (mut lanes, mut rows) = (Vec::new(), Vec::new());
         for (sequence, &lane) in batch.lanes.iter().enumerate() {
             for row in batch.starts[sequence]..batch.starts[sequence + 1] {
@@ -152,6 +204,7 @@ impl FakeRunner {
                     return None;
                 }
                 let value = self.value(lane, position, token);
+                self.advance_state(plan, batch, (sequence, row), value);
                 self.cells[batch.slots[row as usize] as usize] = Some((position, value));
                 if batch.logit_rows.contains(&row) {
                     lanes.push(lane);
@@ -173,7 +226,14 @@ impl Runner for FakeRunner {
         self.check(batch);
         self.count_call()?;
         self.computed += batch.tokens.len();
-        self.forwarded = self.compute(batch, self.fails_on);
+        let plan = if self.shape.states.is_some() {
+            batch.plan_states(&self.shape, &mut self.states)?
+        } else {
+            assert_eq!(batch.state_edits, []);
+            StatePlan::default()
+        };
+        self.begin_states(batch, &plan);
+        self.forwarded = self.compute(batch, &plan, self.fails_on);
         if self.forwarded.is_none() {
             return Err(self.fail());
         }

@@ -18,14 +18,9 @@ const LAYERS: usize = 4096;
 #[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
 pub(super) fn decoder(fields: Fields<'_>, layers: Vec<LayerConfig>) -> Result<ModelConfig, LoadError> {
     let quantization = Quantization::from_fields(fields)?;
-    let layout = |layer: &LayerConfig| match &layer.mlp {
-        MlpConfig::Experts(experts) => Some(experts.layout),
-        MlpConfig::Gated(_) => None,
-    };
-    let packed = |layer: &LayerConfig| layout(layer) == Some(ExpertLayout::Packed);
-    let in_one = |layer: &LayerConfig| packed(layer) || layout(layer) == Some(ExpertLayout::Stacked);
+    let packed = |layer: &LayerConfig| matches!(&layer.mlp, MlpConfig::Experts(experts) if experts.layout == ExpertLayout::Packed);
     let stored_so = match quantization {
-        Some(Quantization::Fp8 { .. }) => (!layers.iter().any(in_one), "fp8"),
+        Some(Quantization::Fp8 { .. }) => (!layers.iter().any(packed), "fp8"),
         Some(Quantization::Mxfp4) => (layers.iter().all(packed), "mxfp4"),
         None => (true, ""),
     };

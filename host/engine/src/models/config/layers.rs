@@ -147,14 +147,12 @@ pub struct SharedExpert {
 /// Layout of experts in a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpertLayout {
-    /// Three tensors for each expert, no biases; the router is `gate`.
+    /// Three tensors for each expert, or one for gate and up of all experts, which follow each
+    /// other, and one for down of all; no biases. The router is `gate`.
     Separate {
         /// Whether the router has a correction, which is added to the scores for the choice.
         correction: bool,
     },
-    /// One tensor for gate and up of all experts, which follow each other, and one for down of all,
-    /// no biases; the router is `gate`.
-    Stacked,
     /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all,
     /// with biases; the router is `router`.
     Packed,

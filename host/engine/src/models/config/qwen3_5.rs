@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::common;
 use super::{
     AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LayerConfig, MlpConfig, ModelConfig,
-    Quantization, SharedExpert,
+    SharedExpert,
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
@@ -22,19 +22,15 @@ pub(super) fn read_dense(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     read(fields, DeltaLayout::Whole, vec![mlp; common::layers(fields)?])
 }
 
-/// Qwen3.5 with experts in all layers. FP8 has scales for each expert, so they are stored apart.
+/// Qwen3.5 with experts in all layers.
 pub(super) fn read_moe(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
-    let layout = match Quantization::from_fields(fields)? {
-        Some(Quantization::Fp8 { .. }) => ExpertLayout::Separate { correction: false },
-        None | Some(Quantization::Mxfp4) => ExpertLayout::Stacked,
-    };
-    let experts = MlpConfig::Experts(experts(fields, layout)?);
+    let experts = MlpConfig::Experts(experts(fields)?);
     read(fields, DeltaLayout::Whole, vec![experts; common::layers(fields)?])
 }
 
 /// Qwen3-Next, whose projections are stored by key heads.
 pub(super) fn read_next(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
-    let experts = experts(fields, ExpertLayout::Separate { correction: false })?;
+    let experts = experts(fields)?;
     let step = fields.optional_size("decoder_sparse_step", 1..=1 << 16)?.unwrap_or(1);
     let dense = fields.indices("mlp_only_layers", 1 << 16)?;
     let mlp = |i: usize| {
@@ -120,7 +116,7 @@ fn attention_layers(fields: Fields<'_>) -> Result<Vec<bool>, LoadError> {
     all.ok_or_else(|| fields.error("layer_types", &expected, kinds))
 }
 
-fn experts(fields: Fields<'_>, layout: ExpertLayout) -> Result<ExpertsConfig, LoadError> {
+fn experts(fields: Fields<'_>) -> Result<ExpertsConfig, LoadError> {
     let (experts, per_token) = common::experts(fields, ["num_experts", "num_local_experts"])?;
     let shared = common::intermediate(fields, "shared_expert_intermediate_size")?;
     Ok(ExpertsConfig {
@@ -129,7 +125,7 @@ fn experts(fields: Fields<'_>, layout: ExpertLayout) -> Result<ExpertsConfig, Lo
         intermediate: common::intermediate(fields, "moe_intermediate_size")?,
         scoring: Scoring::Softmax { normalize: fields.flag("norm_topk_prob")?.unwrap_or(true) },
         activation: ExpertActivation::SwiGlu,
-        layout,
+        layout: ExpertLayout::Separate { correction: false },
         shared: Some(SharedExpert { intermediate: shared, gated: true }),
     })
 }

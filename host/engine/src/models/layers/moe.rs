@@ -68,7 +68,6 @@ impl<B: Backend> MoeMlp<B> {
         let count = config.experts;
         let (router, bias, correction) = match config.layout {
             ExpertLayout::Packed => ("router.weight", Some("router.bias"), None),
-            ExpertLayout::Stacked => ("gate.weight", None, None),
             ExpertLayout::Separate { correction } => {
                 ("gate.weight", None, correction.then_some("gate.e_score_correction_bias"))
             }
@@ -78,10 +77,12 @@ impl<B: Backend> MoeMlp<B> {
         let correction = correction.map(|part| loading.vector(&name(part), count)).transpose()?;
         let sizes = (hidden, config.intermediate);
         let experts: Vec<ExpertWeights> = match config.layout {
+            ExpertLayout::Separate { .. } if loading.has(&name("experts.gate_up_proj")) => {
+                stacked(loading, &name("experts"), count, sizes)?
+            }
             ExpertLayout::Separate { .. } => (0..count)
                 .map(|i| separate(loading, &name(&format!("experts.{i}")), sizes))
                 .collect::<Result<_, _>>()?,
-            ExpertLayout::Stacked => stacked(loading, &name("experts"), count, sizes)?,
             ExpertLayout::Packed => packed(loading, &name("experts"), count, sizes)?,
         };
         let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
