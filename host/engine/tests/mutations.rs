@@ -215,3 +215,18 @@ fn no_mutation_of_gpt_oss_makes_the_loader_panic() {
 fn no_mutation_of_deepseek_makes_the_loader_panic() {
     mutate("deepseek-fp8");
 }
+
+#[test]
+fn no_mutation_of_gemma3_makes_the_loader_panic() {
+    mutate("gemma3-vision-bf16");
+}
+
+#[test]
+fn no_mutation_of_phi3_makes_the_loader_panic() {
+    mutate("phi3-short-bf16");
+}
+
+#[test]
+fn no_mutation_of_glm4_makes_the_loader_panic() {
+    mutate("glm4-moe-bf16");
+}

@@ -50,6 +50,24 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5,
         "q_lora_rank": 72, "kv_lora_rank": 96, "qk_nope_head_dim": 40, "qk_rope_head_dim": 16, "v_head_dim": 24,
     });
+    let gemma = json!({
+        "head_dim": 24, "sliding_window": 40, "query_pre_attn_scalar": 24, "sliding_window_pattern": 2,
+    });
+    let phi = json!({
+        "hidden_size": 192, "partial_rotary_factor": 0.75, "original_max_position_embeddings": 512,
+        "rope_scaling": {"type": "longrope", "short_factor": vec![1.0; 6], "long_factor": vec![2.0; 6]},
+    });
+    let granite = json!({
+        "hidden_size": 192, "embedding_multiplier": 12, "residual_multiplier": 0.22, "logits_scaling": 8,
+        "attention_multiplier": 0.25,
+    });
+    let states = json!({
+        "head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 8, "linear_key_head_dim": 40,
+        "linear_value_head_dim": 64, "full_attention_interval": 2,
+    });
+    let mut next = states.clone();
+    next.as_object_mut().unwrap().extend(experts.as_object().unwrap().clone());
+    next["shared_expert_intermediate_size"] = json!(48);
     let fp8 = json!({"quantization_config": {"quant_method": "fp8", "weight_block_size": [48, 32]}});
     let with_fp8 = |fields: &Value| {
         let mut fields = fields.clone();
@@ -64,6 +82,11 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         ("qwen3 with experts", with("Qwen3MoeForCausalLM", experts)),
         ("gpt-oss", with("GptOssForCausalLM", packed)),
         ("deepseek", with("DeepseekV3ForCausalLM", latent)),
+        ("qwen3.5", with("Qwen3_5ForCausalLM", states)),
+        ("qwen3-next", with("Qwen3NextForCausalLM", next)),
+        ("gemma", with("Gemma3ForCausalLM", gemma)),
+        ("phi", with("Phi3ForCausalLM", phi)),
+        ("granite", with("GraniteForCausalLM", granite)),
     ]
 }
 

@@ -143,7 +143,8 @@ impl RopeSpec {
             None => parameters.text("type")?,
         };
         let scaling = match kind.unwrap_or("default") {
-            "default" => None,
+            // The three positions of "mrope" are equal for text.
+            "default" | "mrope" => None,
             "linear" => Some(RopeScaling::Linear(parameters.required_positive("factor")?)),
             "llama3" => Some(RopeScaling::Llama3(Llama3Scaling::from_fields(parameters, contexts.0)?)),
             "yarn" if theta > 1.0 => Some(RopeScaling::Yarn(YarnScaling::from_fields(parameters, contexts)?)),

@@ -13,7 +13,7 @@ def family(name, part="", **base):
     base = {"hidden_size": 32, "intermediate_size": 48, "rope_theta": 1e4} | base
     return {
         "config": getattr(transformers, f"{name}{part}Config"),
-        "model": getattr(transformers, f"{name}ForCausalLM"),
+        "model": getattr(transformers, f"{name}ForCausalLM", None),
         "base": base,
     }
 
@@ -49,8 +49,8 @@ PIXTRAL = {
 }
 GLM4_LITE = family(
     "Glm4MoeLite", num_key_value_heads=4, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1,
-    moe_intermediate_size=16, routed_scaling_factor=1.8, q_lora_rank=24, kv_lora_rank=32, qk_nope_head_dim=12,
-    qk_rope_head_dim=8, v_head_dim=16,
+    moe_intermediate_size=16, routed_scaling_factor=1.8, q_lora_rank=24, kv_lora_rank=32, qk_nope_head_dim=16,
+    qk_rope_head_dim=8, v_head_dim=24,
 )
 GLM4_MOE = family(
     "Glm4Moe", head_dim=32, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=16,
@@ -61,6 +61,16 @@ GEMMA3 = family(
     "Gemma3", part="Text", head_dim=16, num_attention_heads=2, num_key_value_heads=1, sliding_window=16,
     query_pre_attn_scalar=16, tie_word_embeddings=True, rope_theta=None,
 ) | {"weights": {"norm": 0.0, "embedding": 0.05}}
+QWEN3_VL = family("Qwen3VL", part="Text", head_dim=16)
+QWEN3_VISION = {
+    "hidden_size": 16, "intermediate_size": 16, "depth": 1, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4,
+    "num_position_embeddings": 16, "deepstack_visual_indexes": [0],
+}
+QWEN2_VL = family("Qwen2_5_VL", part="Text")
+QWEN2_VISION = {
+    "hidden_size": 16, "intermediate_size": 16, "depth": 1, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4,
+    "fullatt_block_indexes": [0],
+}
 SIGLIP = {
     "model_type": "siglip_vision_model", "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
     "num_attention_heads": 2, "image_size": 16, "patch_size": 8,
@@ -94,6 +104,14 @@ MODELS = {
     "qwen2-yarn-f16": (QWEN2, {
         "dtype": "float16", "seed": 103, "published": True, "rope": YARN,
         "config": {"num_attention_heads": 8, "num_key_value_heads": 4},
+    }),
+    # Qwen3 within a model that also sees; positions of text are the same in all three dimensions.
+    "qwen3-vl-bf16": (with_vision("Qwen3VL", QWEN3_VL, QWEN3_VISION), {
+        "dtype": "bfloat16", "seed": 106, "published": True,
+        "rope": {"mrope_section": [4, 2, 2], "mrope_interleaved": True}, "config": {"tie_word_embeddings": True},
+    }),
+    "qwen2-vl-bf16": (with_vision("Qwen2_5_VL", QWEN2_VL, QWEN2_VISION), {
+        "dtype": "bfloat16", "seed": 107, "rope": {"mrope_section": [2, 1, 1]},
     }),
     # Every fourth layer without a rotary embedding.
     "smollm3-bf16": (SMOLLM3, {
@@ -140,12 +158,11 @@ MODELS = {
     }),
     # Values wider than the part of keys that isn't rotated, as in GLM-4.7-Flash.
     "glm4-lite-bf16": (GLM4_LITE, {"dtype": "bfloat16", "seed": 141, "published": True}),
-    # Queries that aren't narrow, groups, a dense layer in the middle.
+    # Queries that aren't narrow, groups, a dense layer behind one with experts.
     "glm4-lite-mixed-f32": (GLM4_LITE, {
         "dtype": "float32", "seed": 142,
         "config": {
-            "q_lora_rank": None, "n_group": 3, "topk_group": 2, "num_hidden_layers": 3,
-            "mlp_layer_types": ["sparse", "dense", "sparse"],
+            "q_lora_rank": None, "n_group": 3, "topk_group": 2, "mlp_layer_types": ["sparse", "dense"],
         },
     }),
     "glm4-lite-tied-bf16": (GLM4_LITE, {
@@ -175,9 +192,9 @@ MODELS = {
     # As Phi-4-mini is, within its first context.
     "phi3-short-bf16": (PHI3, {
         "dtype": "bfloat16", "seed": 162, "published": True, "partial": 0.75,
-        "rope": {"rope_type": "longrope", "short_factor": factors(1, 2, 12), "long_factor": factors(1, 30, 12)},
+        "rope": {"rope_type": "longrope", "short_factor": factors(1, 2, 24), "long_factor": factors(1, 30, 24)},
         "config": {
-            "tie_word_embeddings": True, "num_attention_heads": 2, "num_key_value_heads": 1, "hidden_size": 64,
+            "tie_word_embeddings": True, "num_attention_heads": 1, "num_key_value_heads": 1, "hidden_size": 64,
             "original_max_position_embeddings": 512,
         },
     }),

@@ -85,7 +85,7 @@ def spell_as_published(path):
     if "partial_rotary_factor" in rope:
         text["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
     text["rope_theta"] = rope.pop("rope_theta")
-    text["rope_scaling"] = None if rope["rope_type"] == "default" else rope
+    text["rope_scaling"] = None if rope == {"rope_type": "default"} else rope
     config["torch_dtype"] = config.pop("dtype")
     if text is not config:
         text.pop("layer_types", None)

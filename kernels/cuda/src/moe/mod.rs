@@ -2,7 +2,7 @@
 //! weighted sum.
 //!
 //! The launches of a layer are [`MoeRoute`], [`MoeAlign`], [`MoeLinear`] of gate and up, an
-//! activation over all routes ([`crate::SiluMul`] or [`ClampedSwiglu`]), [`MoeLinear`] of down, and
+//! activation over all routes ([`crate::GateMul`] or [`ClampedSwiglu`]), [`MoeLinear`] of down, and
 //! [`MoeCombine`]. The number of a route is `token * per_token + choice`.
 
 mod align;

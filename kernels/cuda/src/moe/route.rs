@@ -83,6 +83,7 @@ impl MoeRoute {
             (32, Scoring::SoftmaxOfChosen),
             (128, Scoring::SoftmaxOfChosen),
             (64, sigmoid),
+            (128, sigmoid),
             (256, sigmoid),
             (384, sigmoid),
         ];

@@ -43,6 +43,13 @@ fn compressed_caches_have_the_logits_of_transformers() {
 }
 
 #[test]
+fn glm_has_the_logits_of_transformers() {
+    for name in ["glm4-lite-bf16", "glm4-lite-mixed-f32", "glm4-moe-bf16", "glm4-moe-norms-f32"] {
+        check(name, within(4.5e-2, 4.5e-2), 40);
+    }
+}
+
+#[test]
 fn trained_families_have_the_logits_of_transformers() {
     check("gpt-oss-tiny", TRAINED, 119);
     check("kimi-tiny", TRAINED, 125);

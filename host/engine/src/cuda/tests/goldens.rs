@@ -118,6 +118,25 @@ fn dense_models_of_other_types_are_rounded_to_bf16() {
 }
 
 #[test]
+fn relatives_of_llama_have_the_logits_of_transformers() {
+    for name in [
+        "qwen2-bf16",
+        "qwen2-window-f32",
+        "smollm3-bf16",
+        "granite-bf16",
+        "granite-hybrid-bf16",
+        "ministral3-bf16",
+        "mistral3-bf16",
+        "phi3-short-bf16",
+        "phi3-long-f32",
+        "gemma3-linear-f32",
+        "gemma3-vision-bf16",
+    ] {
+        check(name, RANDOM, 40);
+    }
+}
+
+#[test]
 fn the_trained_model_has_the_logits_of_transformers() {
     check("qwen3-tiny", TRAINED, 300);
 }

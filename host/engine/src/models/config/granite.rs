@@ -14,6 +14,7 @@ use crate::models::ops::RopeSpec;
 
 /// Granite 3, and Granite 4 where it has this class.
 pub(super) fn read_dense(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
+    common::only_full_attention(fields)?;
     let layer = llama::layer(fields, common::all_biases(fields, false)?)?;
     read(fields, layer)
 }
@@ -47,7 +48,6 @@ pub(super) fn read_hybrid(fields: Fields<'_>) -> Result<ModelConfig, LoadError> 
 /// Reads a model whose layers are all like `layer`, but for the factor of scores.
 #[expect(clippy::cast_possible_truncation, reason = "factors are rounded to f32")]
 fn read(fields: Fields<'_>, layer: LayerConfig) -> Result<ModelConfig, LoadError> {
-    common::only_full_attention(fields)?;
     let factor = |name| Ok::<_, LoadError>(fields.positive(name)?.unwrap_or(1.0));
     let attention = match layer.attention {
         AttentionConfig::Grouped(sizes) => {

@@ -38,12 +38,13 @@ type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
 /// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
 /// reader of the configuration.
-const FAMILIES: [(&str, &[&str], Reader); 18] = [
+const FAMILIES: [(&str, &[&str], Reader); 19] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
     ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
     ("Qwen2ForCausalLM", &["qwen2"], qwen2::read),
-    ("Qwen3ForCausalLM", &["qwen3"], qwen3::read_dense),
+    ("Qwen2_5_VLForConditionalGeneration", &["qwen2_5_vl", "qwen2_5_vl_text"], qwen2::read),
+    ("Qwen3ForCausalLM", &["qwen3", "qwen3_vl_text"], qwen3::read_dense),
     ("Qwen3MoeForCausalLM", &["qwen3_moe"], qwen3::read_moe),
     ("Qwen3_5ForCausalLM", &["qwen3_5_text"], qwen3_5::read_dense),
     ("Qwen3_5MoeForCausalLM", &["qwen3_5_moe_text"], qwen3_5::read_moe),

@@ -1,4 +1,5 @@
-//! Qwen2.5: grouped attention with biases on queries, keys and values, dense.
+//! Qwen2.5, and the text of Qwen2.5-VL: grouped attention with biases on queries, keys and values,
+//! dense.
 
 use super::common;
 use super::llama;

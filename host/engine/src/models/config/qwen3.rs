@@ -1,4 +1,5 @@
-//! Qwen3, dense and mixture of experts: grouped attention with norms on query and key heads.
+//! Qwen3, dense and mixture of experts: grouped attention with norms on query and key heads. The
+//! text of Qwen3-VL has the layers of the dense one.
 
 use super::common;
 use super::{

@@ -84,6 +84,55 @@ impl<B: Backend> LayerScratch<B> {
     }
 }
 
+impl<B: Backend> Mixer<B> {
+    /// Loads the mixer of the layer whose tensors' names begin with `layer`; `post_norm` is the
+    /// norm of its result, if it has one.
+    fn load(
+        loading: &mut Loading<'_, B>,
+        (layer, post_norm): (&str, &str),
+        hidden: usize,
+        LayerConfig { attention, window, .. }: &LayerConfig,
+    ) -> Result<Self, LoadError> {
+        let prefix = format!("{layer}.self_attn");
+        Ok(match attention {
+            AttentionConfig::Grouped(config) => {
+                let (names, config) = ((&*prefix, post_norm), (*config, *window));
+                Self::Grouped(GroupedAttention::load(loading, names, hidden, config)?)
+            }
+            AttentionConfig::Latent(config) => {
+                Self::Latent(LatentAttention::load(loading, &prefix, hidden, config)?)
+            }
+            AttentionConfig::Delta(shape) => {
+                let prefix = format!("{layer}.linear_attn");
+                Self::Delta(DeltaMixer::load(loading, &prefix, hidden, *shape)?)
+            }
+        })
+    }
+}
+
+impl<B: Backend> Mlp<B> {
+    /// Loads the feed-forward part of the layer whose tensors' names begin with `layer`.
+    fn load(
+        loading: &mut Loading<'_, B>,
+        layer: &str,
+        hidden: usize,
+        config: &MlpConfig,
+    ) -> Result<Self, LoadError> {
+        Ok(match config {
+            MlpConfig::Gated(config) => {
+                let part = if config.layout == GatedLayout::SharedExpert { "shared_mlp" } else { "mlp" };
+                let prefix = format!("{layer}.{part}");
+                let post_norm = format!("{layer}.post_feedforward_layernorm.weight");
+                Self::Gated(GatedMlp::load(loading, (&prefix, &post_norm), hidden, *config)?)
+            }
+            MlpConfig::Experts(config) => {
+                let prefix = format!("{layer}.mlp");
+                Self::Experts(Box::new(MoeMlp::load(loading, &prefix, hidden, config)?))
+            }
+        })
+    }
+}
+
 impl<B: Backend> Layer<B> {
     /// Loads layer `index` of a model.
     pub(super) fn load(
@@ -91,39 +140,18 @@ impl<B: Backend> Layer<B> {
         model: &ModelConfig,
         index: usize,
     ) -> Result<Self, LoadError> {
-        let name = |part: &str| format!("model.layers.{index}.{part}");
-        let LayerConfig { attention, window, mlp, .. } = &model.layers[index];
-        let (hidden, prefix) = (model.hidden, name("self_attn"));
-        // Where the mixer's result has a norm, that norm has the name which is otherwise the one of
-        // the norm before the feed-forward part.
-        let between = name("post_attention_layernorm.weight");
-        let mlp_norm =
-            if attention.has_post_norm() { "pre_feedforward_layernorm" } else { "post_attention_layernorm" };
+        let (layer, config, hidden) = (format!("model.layers.{index}"), &model.layers[index], model.hidden);
+        let name = |norm: &str| format!("{layer}.{norm}.weight");
+        // The same name is that of the norm of the mixer's result where there is one, and else that
+        // of the norm before the feed-forward part.
+        let between = name("post_attention_layernorm");
+        let before_mlp = name("pre_feedforward_layernorm");
+        let before_mlp = if config.attention.has_post_norm() { &before_mlp } else { &between };
         let layer = Self {
-            input_norm: loading.stream_norm(&name("input_layernorm.weight"), hidden)?,
-            mixer: match attention {
-                AttentionConfig::Grouped(config) => {
-                    let (names, sizes) = ((&*prefix, &*between), (*config, *window));
-                    Mixer::Grouped(GroupedAttention::load(loading, names, hidden, sizes)?)
-                }
-                AttentionConfig::Latent(config) => {
-                    Mixer::Latent(LatentAttention::load(loading, &prefix, hidden, config)?)
-                }
-                AttentionConfig::Delta(shape) => {
-                    Mixer::Delta(DeltaMixer::load(loading, &name("linear_attn"), hidden, *shape)?)
-                }
-            },
-            mlp_norm: loading.stream_norm(&name(&format!("{mlp_norm}.weight")), hidden)?,
-            mlp: match mlp {
-                MlpConfig::Gated(config) => {
-                    let part = if config.layout == GatedLayout::SharedExpert { "shared_mlp" } else { "mlp" };
-                    let names = (&*name(part), &*name("post_feedforward_layernorm.weight"));
-                    Mlp::Gated(GatedMlp::load(loading, names, hidden, *config)?)
-                }
-                MlpConfig::Experts(config) => {
-                    Mlp::Experts(Box::new(MoeMlp::load(loading, &name("mlp"), hidden, config)?))
-                }
-            },
+            input_norm: loading.stream_norm(&name("input_layernorm"), hidden)?,
+            mixer: Mixer::load(loading, (&layer, &between), hidden, config)?,
+            mlp_norm: loading.stream_norm(before_mlp, hidden)?,
+            mlp: Mlp::load(loading, &layer, hidden, &config.mlp)?,
         };
         loading.part_done();
         Ok(layer)

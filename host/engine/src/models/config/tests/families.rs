@@ -44,6 +44,9 @@ fn qwen2_has_biases_on_qkv_and_windows_if_asked() {
     assert_eq!((grouped(&config).bias, windows(&config)), (AttentionBias::Qkv, vec![None, None]));
     let asked = parse(QWEN2, r#", "sliding_window": 20, "use_sliding_window": true"#).unwrap();
     assert_eq!(windows(&asked), [None, Some(20)]);
+    let vision = QWEN2.replace("Qwen2ForCausalLM", "Qwen2_5_VLForConditionalGeneration");
+    let flat = r#", "rope_scaling": {"type": "mrope", "mrope_section": [1]}, "vision_config": {"depth": 32}"#;
+    assert_eq!(parse(&vision, flat).unwrap(), parse(QWEN2, "").unwrap());
 }
 
 #[test]
