@@ -10,72 +10,14 @@
 //! a snapshot of these (`blocks/snapshots.rs`).
 
 mod snapshots;
+mod table;
 
 use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use snapshots::SnapshotRank;
 use snapshots::Snapshots;
-
-/// Block table of one sequence: its KV blocks in order of positions.
-#[derive(Debug, Default)]
-pub(crate) struct BlockTable {
-    blocks: Vec<u32>,
-    /// Number of leading blocks that are in the prefix cache.
-    known: usize,
-    /// Identity of the tokens in these leading blocks; 0 where there are none.
-    prefix: u64,
-    /// Salt of the tables that share blocks with this one.
-    salt: u64,
-    /// Number of leading blocks that were sent to the runner.
-    sent: usize,
-    /// Number of leading blocks that were in the prefix cache when the table was filled, whether a
-    /// snapshot covered them or not.
-    matched: usize,
-    /// Snapshot that the sequence goes on from, until it is loaded.
-    load: Option<Load>,
-    /// Identity of the tokens that the last snapshot of the answer has seen.
-    answer: Option<u64>,
-}
-
-/// A snapshot to load.
-#[derive(Debug, Clone, Copy)]
-struct Load {
-    identity: u64,
-    snapshot: u32,
-    /// Whether the step that loads it was built.
-    has_begun: bool,
-}
-
-impl BlockTable {
-    /// An empty table that shares blocks with tables of this salt.
-    pub(crate) fn salted(salt: u64) -> Self {
-        Self { salt, ..Self::default() }
-    }
-
-    /// Numbers of the KV blocks, in order of positions.
-    pub(crate) fn blocks(&self) -> &[u32] {
-        &self.blocks
-    }
-
-    /// Number of leading blocks that were in the prefix cache when the table was filled.
-    pub(crate) fn matched_blocks(&self) -> usize {
-        self.matched
-    }
-
-    /// The snapshot that the step being built must load; `None` where there is none, or it was
-    /// loaded before.
-    pub(crate) fn begin_load(&mut self) -> Option<u32> {
-        let load = self.load.as_mut().filter(|load| !load.has_begun)?;
-        load.has_begun = true;
-        Some(load.snapshot)
-    }
-
-    /// Blocks that are new or replaced since the last call, as (index in the table, block).
-    pub(crate) fn changes(&mut self) -> impl Iterator<Item = (usize, u32)> {
-        let from = std::mem::replace(&mut self.sent, self.blocks.len());
-        self.blocks.iter().copied().enumerate().skip(from)
-    }
-}
+pub(crate) use table::BlockTable;
+use table::Load;
 
 /// All blocks of one cache.
 #[derive(Debug)]
@@ -190,7 +132,7 @@ impl BlockPool {
         let last = shared.last().and_then(|&block| self.blocks[block as usize].content.as_ref());
         table.prefix = last.map_or(0, |(_, identity)| *identity);
         let snapshot = self.snapshots.as_mut().and_then(|all| all.begin_load(table.prefix));
-        table.load = snapshot.map(|snapshot| Load { identity: table.prefix, snapshot, has_begun: false });
+        table.load = snapshot.map(|snapshot| Load { identity: table.prefix, snapshot });
         table.known = shared.len();
         table.blocks = shared;
         let grown = self.grow(table, tokens.len());

@@ -99,7 +99,7 @@ pub(crate) struct Sequence {
     stop_ids: Arc<[u32]>,
     limit: usize,
     /// Number of prompt tokens.
-    prompt: usize,
+    pub(crate) prompt: usize,
     /// Number of prompt tokens that were found in the prefix cache, once the sequence has begun.
     cached: Option<usize>,
 }
@@ -150,17 +150,6 @@ impl Sequence {
     /// sequence.
     pub(crate) fn length(&self) -> usize {
         self.tokens.len() + self.steps_in_flight
-    }
-
-    /// Number of prompt tokens.
-    pub(crate) fn prompt_tokens(&self) -> usize {
-        self.prompt
-    }
-
-    /// Number of tokens that are never computed again as long as the sequence holds its blocks: all
-    /// that are no draft, but for the last one if its mask may be late.
-    pub(crate) fn certain(&self) -> usize {
-        self.length() - usize::from(self.mask.is_some())
     }
 
     /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token

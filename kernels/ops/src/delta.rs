@@ -143,11 +143,3 @@ impl DeltaShape {
         [key_head * self.key_dim, keys + key_head * self.key_dim, value]
     }
 }
-
-impl<V> DeltaWeights<V> {
-    /// The same weights held in another way.
-    pub fn map<U>(self, mut of: impl FnMut(V) -> U) -> DeltaWeights<U> {
-        let Self { conv, decay, decay_bias, norm } = self;
-        DeltaWeights { conv: of(conv), decay: of(decay), decay_bias: of(decay_bias), norm: norm.map(of) }
-    }
-}

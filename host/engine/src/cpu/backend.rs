@@ -9,8 +9,9 @@ use kernels::cpu::{
 use super::mla::MlaWeights;
 use super::moe::Experts;
 use super::options::CpuOptions;
-use super::states::LaneStates;
+use super::states::{self, LaneStates};
 use super::storage::{StackedMatrix, Storage};
+use super::tensor::Tensor;
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
@@ -41,13 +42,6 @@ pub(super) struct CpuBackend {
     logits: Vec<f32>,
     expert_scratch: ExpertScratch,
     mla_scratch: MlaScratch,
-}
-
-/// Activations `[n, cols]`, with room for the largest step.
-#[derive(Debug)]
-pub(super) struct Tensor {
-    data: Vec<f32>,
-    cols: usize,
 }
 
 /// A rotary embedding, and the current step's angles.
@@ -139,16 +133,6 @@ impl CpuBackend {
     }
 }
 
-impl Tensor {
-    fn rows(&self, rows: usize) -> &[f32] {
-        &self.data[..rows * self.cols]
-    }
-
-    fn rows_mut(&mut self, rows: usize) -> &mut [f32] {
-        &mut self.data[..rows * self.cols]
-    }
-}
-
 impl Backend for CpuBackend {
     type Matrix = StackedMatrix;
     type Vector = Vec<f32>;
@@ -172,12 +156,7 @@ impl Backend for CpuBackend {
     }
 
     fn tensor(&mut self, _: TensorRole, cols: usize) -> Result<Tensor, LoadError> {
-        let elements = self.batch_tokens.saturating_mul(cols);
-        let bytes = (elements as u64).saturating_mul(size_of::<f32>() as u64);
-        // Pages that are never written take no memory.
-        let data = bytemuck::allocation::try_zeroed_vec(elements)
-            .map_err(|()| LoadError::Memory { what: "activations", bytes })?;
-        Ok(Tensor { data, cols })
+        Tensor::new(self.batch_tokens, cols)
     }
 
     fn rope(&mut self, table: RopeTable) -> Result<usize, LoadError> {
@@ -221,12 +200,9 @@ impl Backend for CpuBackend {
     }
 
     fn sigmoid_gate(&mut self, parts: &[StoredMatrix]) -> Result<StackedMatrix, LoadError> {
-        // A gate of whole rows is one row of weights, whose errors would be those of all results.
-        let role = if parts.iter().map(|part| part.shape().0).sum::<usize>() == 1 {
-            WeightRole::Router
-        } else {
-            WeightRole::Linear
-        };
+        // The error of a row's only gate would be one of all its results.
+        let rows: usize = parts.iter().map(|part| part.shape().0).sum();
+        let role = if rows == 1 { WeightRole::Router } else { WeightRole::Linear };
         self.storage.matrix(&self.cpu, parts, role)
     }
 
@@ -235,10 +211,7 @@ impl Backend for CpuBackend {
         shape: DeltaShape,
         weights: DeltaWeights<WeightTensor>,
     ) -> Result<DeltaLayer, LoadError> {
-        let widened = weights.map(|tensor| tensor.to_f32());
-        let DeltaWeights { conv, decay, decay_bias, norm } = &widened;
-        let norm = Norm { weight: &norm.weight[..], eps: norm.eps };
-        Ok(DeltaLayer::new(shape, DeltaWeights { conv, decay, decay_bias, norm }))
+        Ok(states::delta_layer(shape, &weights))
     }
 
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {

@@ -14,6 +14,7 @@ mod options;
 mod sampler;
 mod states;
 mod storage;
+mod tensor;
 mod threads;
 mod traffic;
 

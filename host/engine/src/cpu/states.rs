@@ -1,10 +1,13 @@
 //! States of sequences on the CPU: a slot for each lane, then one for each snapshot.
 
-use kernels::cpu::{DeltaSave, DeltaSequence, DeltaStart, DeltaState, DeltaStates, DeltaStatesShape};
+use kernels::cpu::{
+    DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaState, DeltaStates, DeltaStatesShape,
+};
 
 use super::options::CpuOptions;
 use crate::batch::{Batch, BatchError, SequenceState, StatePlan, StateStart, StateTable};
-use crate::models::{LoadError, ModelConfig};
+use crate::models::ops::{DeltaShape, DeltaWeights, Norm};
+use crate::models::{LoadError, ModelConfig, WeightTensor};
 use crate::runner::{RunnerShape, StatesShape};
 use crate::speculation::SpeculationOptions;
 
@@ -59,6 +62,14 @@ fn one_slot(config: &ModelConfig) -> Option<DeltaStatesShape> {
 /// What the scheduler must know of states.
 pub(super) fn shape_for_runner(shape: &DeltaStatesShape) -> StatesShape {
     StatesShape { snapshots: shape.slots - shape.lanes, tentative: shape.tentative }
+}
+
+/// Weights of a layer, as the kernel reads them.
+pub(super) fn delta_layer(shape: DeltaShape, weights: &DeltaWeights<WeightTensor>) -> DeltaLayer {
+    let DeltaWeights { conv, decay, decay_bias, norm } = weights;
+    let [conv, decay, decay_bias, weight] = [conv, decay, decay_bias, &norm.weight].map(WeightTensor::to_f32);
+    let norm = Norm { weight: &weight[..], eps: norm.eps };
+    DeltaLayer::new(shape, DeltaWeights { conv: &conv, decay: &decay, decay_bias: &decay_bias, norm })
 }
 
 impl LaneStates {

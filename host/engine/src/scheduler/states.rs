@@ -54,10 +54,10 @@ impl SaveKind {
 pub(super) fn push(batch: &mut Batch, sequence: &mut Sequence, pool: &mut BlockPool) -> Vec<SavedState> {
     let lane = sequence.lane.expect("who is planned holds blocks");
     let (from, end) = (sequence.computed, sequence.computed + sequence.scheduled);
-    if let Some(snapshot) = sequence.table.begin_load() {
+    if let Some(snapshot) = sequence.table.snapshot_to_load() {
         batch.state_edits.push(StateEdit::Load { lane, snapshot });
     }
-    let tentative = end.saturating_sub(from.max(sequence.certain()));
+    let tentative = end.saturating_sub(from.max(certain(sequence)));
     if tentative > 0 {
         batch.state_edits.push(StateEdit::Tentative { lane, rows: narrow(tentative) });
     }
@@ -68,6 +68,12 @@ pub(super) fn push(batch: &mut Batch, sequence: &mut Sequence, pool: &mut BlockP
         StateEdit::Save { row, snapshot: save.snapshot }
     }));
     saves
+}
+
+/// Number of a sequence's tokens that are never computed again as long as it holds its blocks: all
+/// that are no draft, but for the last one if its mask may be late.
+fn certain(sequence: &Sequence) -> usize {
+    sequence.length() - usize::from(sequence.mask.is_some())
 }
 
 /// Snapshots of a sequence's state behind tokens of `range`, the last first, so that it gets one
@@ -89,7 +95,7 @@ fn saves(sequence: &Sequence, pool: &mut BlockPool, range: std::ops::Range<usize
 /// Why a state is saved that has seen this many tokens, a multiple of the block's size; `None`: it
 /// isn't.
 fn kind_at(position: usize, sequence: &Sequence, block: usize) -> Option<SaveKind> {
-    let prompt = sequence.prompt_tokens();
+    let prompt = sequence.prompt;
     let prompt_end = prompt.saturating_sub(END_MARGIN) / block * block;
     if position == prompt_end || position == sequence.table.matched_blocks() * block {
         Some(SaveKind::Border)

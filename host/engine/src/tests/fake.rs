@@ -6,13 +6,15 @@
 //! everything before it was found where it belongs. With states, a lane's state is the value of the
 //! last token that it has seen, which must be that of the token before the next one.
 
+mod states;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use seeded::SplitMix64;
 
-use crate::batch::{Batch, BlockTables, LAST, StatePlan, StateStart, StateTable};
+use crate::batch::{Batch, BlockTables, LAST, StatePlan};
 use crate::cpu::Sampler;
 use crate::engine_step::engine_step;
 use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
@@ -25,6 +27,7 @@ use crate::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
 use crate::token::{SamplingParams, Token};
+use states::FakeStates;
 
 pub(crate) const VOCAB: u32 = 40;
 /// A token after which the fake's logits are NaN. It and id 38 are never sampled.
@@ -67,12 +70,7 @@ pub(crate) struct FakeRunner {
     tables: BlockTables,
     /// Per slot: position and value.
     cells: Vec<Option<(u32, u64)>>,
-    states: StateTable,
-    /// Per lane: value of the last certain token, and of the tokens behind it that may be taken
-    /// back.
-    lane_states: HashMap<usize, (u64, Vec<u64>)>,
-    /// Per snapshot: the value.
-    snapshots: HashMap<usize, u64>,
+    states: FakeStates,
     /// Lanes and logits of the step that wasn't sampled.
     forwarded: Option<(Vec<u32>, Vec<f32>)>,
     /// Per lane: the token that was sampled last.
@@ -98,9 +96,7 @@ impl FakeRunner {
     pub(crate) fn new(shape: RunnerShape) -> Self {
         let slots = shape.blocks * shape.block_size;
         Self {
-            states: StateTable::new(&shape),
-            lane_states: HashMap::new(),
-            snapshots: HashMap::new(),
+            states: FakeStates::new(&shape),
             shape,
             tables: BlockTables::default(),
             cells: vec![None; slots],
@@ -133,13 +129,16 @@ impl FakeRunner {
     }
 
     fn value(&self, lane: u32, position: u32, token: u32) -> u64 {
+        (0..position).fold(mix(0, u64::from(token)), |hash, at| mix(hash, self.cell(lane, at)))
+    }
+
+    /// Value of an earlier token of a lane, read through its block table.
+    fn cell(&self, lane: u32, at: u32) -> u64 {
         let (size, table) = (self.shape.block_size, self.tables.lane(lane));
-        (0..position).fold(mix(0, u64::from(token)), |hash, at| {
-            let slot = table[at as usize / size] as usize * size + at as usize % size;
-            let (stored, value) = self.cells[slot].expect("a slot that was never written is read");
-            assert_eq!(stored, at, "slot {slot} holds another position");
-            mix(hash, value)
-        })
+        let slot = table[at as usize / size] as usize * size + at as usize % size;
+        let (stored, value) = self.cells[slot].expect("a slot that was never written is read");
+        assert_eq!(stored, at, "slot {slot} holds another position");
+        value
     }
 
     fn check(&self, batch: &Batch) {
@@ -149,43 +148,6 @@ impl FakeRunner {
         assert!(rows.is_sorted_by_key(|rows| rows > 1), "a prompt stands before one who decodes");
         assert!(self.forwarded.is_none(), "a step wasn't sampled");
         assert!(self.drawn.len() <= self.shape.ahead, "a step wasn't collected");
-    }
-
-    /// Loads snapshots, and brings each lane's state to where its first row begins.
-    fn begin_states(&mut self, batch: &Batch, plan: &StatePlan) {
-        for (snapshot, lane) in &plan.loads {
-            self.lane_states.insert(*lane, (self.snapshots[snapshot], Vec::new()));
-        }
-        for (lane, sequence) in batch.lanes.iter().zip(&plan.sequences) {
-            let state = self.lane_states.entry(*lane as usize).or_default();
-            match sequence.start {
-                StateStart::Empty => *state = (0, Vec::new()),
-                StateStart::Lane { accepted: 0 } => state.1.clear(),
-                StateStart::Lane { accepted } => *state = (state.1[accepted - 1], Vec::new()),
-            }
-        }
-    }
-
-    /// Advances the state of a sequence by its row `row`, which has this value.
-    fn advance_state(&mut self, plan: &StatePlan, batch: &Batch, (sequence, row): (usize, u32), value: u64) {
-        let Some(of_plan) = plan.sequences.get(sequence) else { return };
-        let (lane, position) = (batch.lanes[sequence], batch.positions[row as usize]);
-        let before = position.checked_sub(1).map(|at| {
-            let size = self.shape.block_size;
-            let slot = self.tables.lane(lane)[at as usize / size] as usize * size + at as usize % size;
-            self.cells[slot].expect("it was read just now").1
-        });
-        let (certain, tentative) = self.lane_states.get_mut(&(lane as usize)).expect("it has begun");
-        let state = tentative.last().unwrap_or(certain);
-        assert_eq!(*state, before.unwrap_or(0), "the state of lane {lane} has seen other tokens");
-        if batch.starts[sequence + 1] - row <= of_plan.tentative as u32 {
-            tentative.push(value);
-        } else {
-            *certain = value;
-        }
-        let seen = (row - batch.starts[sequence]) as usize + 1;
-        let saved = of_plan.saves.iter().filter(|(rows, _)| *rows == seen);
-        self.snapshots.extend(saved.map(|(_, snapshot)| (*snapshot, value)));
     }
 
     fn compute(
@@ -204,7 +166,8 @@ impl FakeRunner {
                     return None;
                 }
                 let value = self.value(lane, position, token);
-                self.advance_state(plan, batch, (sequence, row), value);
+                let before = position.checked_sub(1).map(|at| self.cell(lane, at));
+                self.states.advance(plan, batch, (sequence, row), (before.unwrap_or(0), value));
                 self.cells[batch.slots[row as usize] as usize] = Some((position, value));
                 if batch.logit_rows.contains(&row) {
                     lanes.push(lane);
@@ -226,13 +189,7 @@ impl Runner for FakeRunner {
         self.check(batch);
         self.count_call()?;
         self.computed += batch.tokens.len();
-        let plan = if self.shape.states.is_some() {
-            batch.plan_states(&self.shape, &mut self.states)?
-        } else {
-            assert_eq!(batch.state_edits, []);
-            StatePlan::default()
-        };
-        self.begin_states(batch, &plan);
+        let plan = self.states.begin(&self.shape, batch)?;
         self.forwarded = self.compute(batch, &plan, self.fails_on);
         if self.forwarded.is_none() {
             return Err(self.fail());
