@@ -204,7 +204,11 @@ fn operations_count_what_they_read_while_asked_to() {
         let calls = |op| costs.of(op).calls;
         let layers = config.layers.len() as u64;
         assert_eq!((calls(Op::Embedding), calls(Op::Attention), calls(Op::Head)), (1, layers, 1), "{name}");
-        assert_eq!(costs.of(Op::Head).weight_bytes, 2 * 1001 * 160, "{name}");
+        assert_eq!(
+            costs.of(Op::Head).weight_bytes,
+            2 * 1001 * u64::try_from(config.hidden).unwrap(),
+            "{name}"
+        );
         run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap();
         assert_eq!(runner.stop_counting().total().calls, 0, "{name}: nobody asks any more");
     }

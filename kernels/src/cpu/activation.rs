@@ -113,8 +113,8 @@ impl GateMul<'_> {
             for ((gate, up), out) in gates.iter().zip(ups).zip(outs) {
                 lanes.store(lanes.mul(activation(lanes.load(gate)), lanes.load(up)), out);
             }
-            let gated = activation(lanes.load_part(gate_rest));
-            lanes.store_part(lanes.mul(gated, lanes.load_part(up_rest)), out_rest);
+            let last = activation(lanes.load_part(gate_rest));
+            lanes.store_part(lanes.mul(last, lanes.load_part(up_rest)), out_rest);
         }
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn silu<L: Lanes>(lanes: L, gate: L::V) -> L::V {
 #[inline(always)]
 fn gelu<L: Lanes>(lanes: L, gate: L::V) -> L::V {
     // y = √(2/π) (x + 0.044715 x³)
-    const FIRST: f32 = -1.595_769_1;
+    const FIRST: f32 = -1.595_769_2;
     const THIRD: f32 = FIRST * 0.044_715;
     let squared = lanes.mul(gate, gate);
     let factor = lanes.fma(squared, lanes.splat(THIRD), lanes.splat(FIRST));

@@ -106,7 +106,9 @@ impl Kernel for Heads<'_> {
             for head in self.head * group..(self.head + 1) * group {
                 let query = self.rotate(lanes, row, head, norms.map(|norms| norms.q));
                 if let Some(factor) = self.angles.query_factors.get(row) {
-                    query.iter_mut().for_each(|x| *x *= factor);
+                    for x in query {
+                        *x *= factor;
+                    }
                 }
             }
             let key = self.rotate(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k));
@@ -242,7 +244,9 @@ mod tests {
 
     #[test]
     fn dimensions_behind_the_rotated_part_stay() {
-        [0, 3, 9].into_iter().for_each(|pairs| check(pairs, None));
+        for pairs in [0, 3, 9] {
+            check(pairs, None);
+        }
     }
 
     #[test]

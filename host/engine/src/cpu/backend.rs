@@ -218,7 +218,9 @@ impl Backend for CpuBackend {
         let out = out.rows_mut(self.rows());
         cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out);
         if factor.to_bits() != 1f32.to_bits() {
-            out.iter_mut().for_each(|x| *x *= factor);
+            for x in out {
+                *x *= factor;
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! SmolLM3: as Llama, but in some layers positions play no part.
+//! `SmolLM3`: as Llama, but in some layers positions play no part.
 
 use serde_json::Value;
 

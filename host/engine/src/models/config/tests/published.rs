@@ -2,12 +2,12 @@
 
 use super::*;
 
+const FP8: &str = r#""quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}"#;
+
 /// The fields of published configurations that matter, and what is read from them: number of
 /// layers, first layer's cache, experts.
 #[test]
 fn published_configurations_are_read() {
-    let fp8 = r#""quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}"#;
-    let ones = [1.0; 48];
     for (text, layers, cached, experts) in [
         (
             r#""architectures": ["LlamaForCausalLM"], "attention_bias": false, "hidden_act": "silu", "hidden_size": 4096,
@@ -36,7 +36,7 @@ fn published_configurations_are_read() {
             "norm_topk_prob": true, "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8,
             "num_hidden_layers": 48, "num_key_value_heads": 4, "rms_norm_eps": 1e-06, "rope_scaling": null,
             "rope_theta": 1000000.0, "sliding_window": null, "tie_word_embeddings": false, "use_sliding_window": false,
-            "vocab_size": 151936, "#.to_owned() + fp8,
+            "vocab_size": 151936, "#.to_owned() + FP8,
             48,
             LayerCache::Full { kv_heads: 4, head_dim: 128 },
             128,
@@ -52,11 +52,20 @@ fn published_configurations_are_read() {
             "rope_scaling": {"beta_fast": 1.0, "beta_slow": 1.0, "factor": 32.0, "mscale": 1.0, "mscale_all_dim": 1.0,
             "original_max_position_embeddings": 4096, "type": "yarn"}, "scoring_func": "sigmoid", "seq_aux": true,
             "tie_word_embeddings": false, "topk_group": 1, "topk_method": "noaux_tc", "v_head_dim": 128,
-            "vocab_size": 163840, "#.to_owned() + fp8,
+            "vocab_size": 163840, "#.to_owned() + FP8,
             61,
             LayerCache::Latent { width: 576 },
             384,
         ),
+    ] {
+        check(&text, layers, cached, experts);
+    }
+}
+
+#[test]
+fn published_younger_configurations_are_read() {
+    let ones = [1.0; 48];
+    for (text, layers, cached, experts) in [
         (
             r#""architectures": ["Qwen2ForCausalLM"], "hidden_act": "silu", "hidden_size": 3584, "intermediate_size": 18944,
             "max_position_embeddings": 32768, "max_window_layers": 28, "model_type": "qwen2", "num_attention_heads": 28,
@@ -93,18 +102,22 @@ fn published_configurations_are_read() {
             "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 96, "num_experts_per_tok": 8,
             "num_hidden_layers": 46, "num_key_value_heads": 8, "num_nextn_predict_layers": 1, "partial_rotary_factor": 0.5,
             "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 1000000, "routed_scaling_factor": 1.0,
-            "tie_word_embeddings": false, "topk_group": 1, "use_qk_norm": false, "vocab_size": 151552, "#.to_owned() + fp8,
+            "tie_word_embeddings": false, "topk_group": 1, "use_qk_norm": false, "vocab_size": 151552, "#.to_owned() + FP8,
             46,
             LayerCache::Full { kv_heads: 8, head_dim: 128 },
             128,
         ),
     ] {
-        let config = ModelConfig::parse("config.json", format!("{{{text}}}").as_bytes()).unwrap();
-        let last = match &config.layers[layers - 1].mlp {
-            MlpConfig::Experts(experts) => experts.experts,
-            MlpConfig::Gated(_) => 0,
-        };
-        assert_eq!((config.layers.len(), config.cache()[0], last), (layers, cached, experts));
-        assert_eq!(config.quantization.is_some(), experts > 0);
+        check(&text, layers, cached, experts);
     }
+}
+
+fn check(text: &str, layers: usize, cached: LayerCache, experts: usize) {
+    let config = ModelConfig::parse("config.json", format!("{{{text}}}").as_bytes()).unwrap();
+    let last = match &config.layers[layers - 1].mlp {
+        MlpConfig::Experts(experts) => experts.experts,
+        MlpConfig::Gated(_) => 0,
+    };
+    assert_eq!((config.layers.len(), config.cache()[0], last), (layers, cached, experts));
+    assert_eq!(config.quantization.is_some(), experts > 0);
 }
