@@ -5,7 +5,9 @@
 use cuda_kernels::QkNormRopeWrite;
 
 use crate::models::ops::{MlaShape, Scoring};
-use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
+use crate::models::{
+    AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig, ProjectionLayout,
+};
 
 /// Greatest number of experts of a layer.
 pub(super) const MOST_EXPERTS: usize = 1024;
@@ -23,7 +25,9 @@ pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
     config.layers.iter().try_for_each(|layer| {
         match &layer.attention {
             AttentionConfig::Delta(_) => return Err(unsupported(DELTA)),
-            AttentionConfig::Grouped(sizes) if sizes.output_gate => return Err(unsupported(OUTPUT_GATES)),
+            AttentionConfig::Grouped(sizes) if sizes.layout == ProjectionLayout::WithGates => {
+                return Err(unsupported(OUTPUT_GATES));
+            }
             AttentionConfig::Grouped(sizes) => rotated(sizes.shape.head_dim, layer.rope.rotated)?,
             AttentionConfig::Latent(sizes) => latent(sizes)?,
         }

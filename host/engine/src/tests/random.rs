@@ -111,7 +111,7 @@ proptest! {
         states in proptest::option::of((1..9usize, 1..6usize)),
     ) {
         let states = states.map(|(snapshots, tentative)| StatesShape { snapshots, tentative });
-        let shape = RunnerShape { score_rows, lanes, ahead, states, ..shape(blocks, block_size) };
+        let shape = RunnerShape { score_rows, lanes, states, ahead, ..shape(blocks, block_size) };
         let mut rig = Rig::new(shape, options);
         let clients = drive(&mut rig, &visits);
         for (client, visit) in clients.iter().zip(&visits) {

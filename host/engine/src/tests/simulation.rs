@@ -200,7 +200,7 @@ fn expected(request: &GenerationRequest) -> (Vec<u32>, Finish) {
 }
 
 /// Runs all visits; panics where an invariant doesn't hold.
-fn simulate(seed: u64, ahead: usize, states: Option<StatesShape>) {
+fn simulate(seed: u64, ahead: usize, of_layers: Option<StatesShape>) {
     let mut random = Random(SplitMix64::new(seed));
     let visits = (0..VISITS).map(|_| Visit::new(&mut random)).collect();
     let options = LocalOptions {
@@ -210,7 +210,7 @@ fn simulate(seed: u64, ahead: usize, states: Option<StatesShape>) {
         speculation: SpeculationOptions { draft_tokens: 5, decode_rows: 14 },
         ..LocalOptions::default()
     };
-    let mut rig = Rig::new(RunnerShape { ahead, lanes: 24, states, ..shape(70, 4) }, options);
+    let mut rig = Rig::new(RunnerShape { ahead, lanes: 24, states: of_layers, ..shape(70, 4) }, options);
     rig.runner.fails_every = FAILS_EVERY;
     let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), admitted: 0, time: 0 };
     while simulation.time < ARRIVING || !simulation.clients.is_empty() {

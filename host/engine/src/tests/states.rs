@@ -115,9 +115,9 @@ fn rejected_drafts_and_late_masks_leave_states_as_they_were() {
     while clients.iter().any(|client| client.finish.is_none()) {
         rig.step();
         rig.scheduler.audit();
-        clients.iter_mut().for_each(|client| {
+        for client in &mut clients {
             client.read(usize::MAX);
-        });
+        }
     }
     for (client, seed) in clients.iter().zip(0..) {
         let mut mask = NoTwins::default();

@@ -33,6 +33,7 @@ fn one_head(
     let ((query_at, key_at), at) = (shape.query_key(key_head), shape.offsets(key_head, member));
     let channels = shape.conv_channels(key_head, member);
     let (decay_bias, decay) = (f64::from(weights.decay_bias[head]), f64::from(weights.decay[head]));
+    let width = f64::from(u32::try_from(key_dim).expect("a head is narrow"));
     let mut state = vec![0.0; key_dim * value_dim];
     for (row, rates) in rates.chunks_exact(shape.rates_width()).enumerate() {
         let mixed = |from: usize, channel: usize, width: usize| -> Vec<f64> {
@@ -45,14 +46,16 @@ fn one_head(
         let value = mixed(at.value, channels[2], value_dim);
         let rate = 1.0 / (1.0 + (-f64::from(rates[at.rate])).exp());
         let kept = (-decay * (f64::from(rates[at.decay]) + decay_bias).exp().ln_1p()).exp();
-        state.iter_mut().for_each(|x| *x *= kept);
+        for x in &mut state {
+            *x *= kept;
+        }
         let mut result = vec![0.0f32; value_dim];
         for j in 0..value_dim {
             let known: f64 = (0..key_dim).map(|i| state[i * value_dim + j] * key[i]).sum();
             let change = rate * (value[j] - known);
             (0..key_dim).for_each(|i| state[i * value_dim + j] += key[i] * change);
             let read: f64 = (0..key_dim).map(|i| state[i * value_dim + j] * query[i]).sum();
-            result[j] = narrow(read / (key_dim as f64).sqrt());
+            result[j] = narrow(read / width.sqrt());
         }
         let Norm { weight, eps } = weights.norm;
         let gates = &projected[row * shape.projected_width() + at.gate..][..value_dim];

@@ -16,7 +16,7 @@ use super::Cpu;
 use super::isa::Kernel;
 use super::lanes::dots::Dots;
 use super::output::Output;
-use piece::{Gated, Piece, ROWS};
+use piece::{Outlet, Piece, ROWS};
 use states::GroupShape;
 pub use states::{DeltaState, DeltaStates, DeltaStatesShape};
 
@@ -258,7 +258,7 @@ impl Task<'_> {
                 let rows = kept[(from - range.start) * row..].chunks_exact_mut(row);
                 rows.take(end - from).enumerate().for_each(|(i, to)| piece.keep(i, to));
             }
-            piece.advance(lanes, state, Some(&Gated { projected, out: self.out, first_row }));
+            piece.advance(lanes, state, Some(&Outlet { projected, out: self.out, first_row }));
             if let Some(save) = save.filter(|save| save.rows == end) {
                 self.state(save.slot).copy_from_slice(state);
             }

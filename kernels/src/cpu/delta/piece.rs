@@ -30,7 +30,7 @@ pub(super) struct Piece<'a> {
 }
 
 /// Gates of a piece's results, and where the results go.
-pub(super) struct Gated<'a> {
+pub(super) struct Outlet<'a> {
     /// `[rows, projected_width]`.
     pub(super) projected: &'a [f32],
     /// Results of all heads in all rows of the step. Only those of this group are written.
@@ -101,7 +101,7 @@ impl<'a> Piece<'a> {
 
     /// Advances a group's state by the rows, and writes their results if they are wanted.
     #[inline(always)]
-    pub(super) fn advance<L: Lanes>(&mut self, lanes: L, state: &mut [f32], gated: Option<&Gated<'_>>) {
+    pub(super) fn advance<L: Lanes>(&mut self, lanes: L, state: &mut [f32], outlet: Option<&Outlet<'_>>) {
         let (group, rows) = (self.group, self.rows);
         let (window, matrices) = state.split_at_mut(group.window);
         self.inputs[..group.window].copy_from_slice(window);
@@ -119,8 +119,8 @@ impl<'a> Piece<'a> {
                 rates: &self.factors.1,
             };
             of_head.advance(lanes, matrix, &mut self.results[..rows * group.value]);
-            if let Some(gated) = gated {
-                self.gate(lanes, member, gated);
+            if let Some(outlet) = outlet {
+                self.gate(lanes, member, outlet);
             }
         }
     }
@@ -171,17 +171,17 @@ impl<'a> Piece<'a> {
 
     /// Writes the norm of each result times its gate.
     #[inline(always)]
-    fn gate<L: Lanes>(&self, lanes: L, member: usize, gated: &Gated<'_>) {
+    fn gate<L: Lanes>(&self, lanes: L, member: usize, outlet: &Outlet<'_>) {
         let shape = self.weights.shape;
         let (at, head) = (shape.offsets(self.key_head, member).gate, shape.value_head(self.key_head, member));
         let Norm { weight, eps } = &self.weights.norm;
         let rows = self.results.chunks_exact(self.group.value);
-        let gates = gated.projected.chunks_exact(shape.projected_width());
-        for ((result, projected), row) in rows.zip(gates).zip(gated.first_row..) {
+        let gates = outlet.projected.chunks_exact(shape.projected_width());
+        for ((result, projected), row) in rows.zip(gates).zip(outlet.first_row..) {
             let of_head = row * shape.out_width() + head * shape.value_dim;
             #[expect(unsafe_code, reason = "each task its heads")]
             // SAFETY: a task has its own heads of its own rows.
-            let out = unsafe { gated.out.part(of_head, shape.value_dim) };
+            let out = unsafe { outlet.out.part(of_head, shape.value_dim) };
             let scale = 1.0 / (sum_of_squares(lanes, result) / shape.value_dim as f32 + eps).sqrt();
             let gates = projected[at..][..shape.value_dim].chunks(LANES);
             let of_result = result.as_chunks::<LANES>().0.iter().zip(weight.as_chunks::<LANES>().0);

@@ -122,7 +122,6 @@ pub(super) fn grouped(
         layout: ProjectionLayout::Separate,
         head_norms: false,
         sinks: false,
-        output_gate: false,
         post_norm: false,
     })
 }

@@ -31,9 +31,6 @@ pub struct GroupedConfig {
     pub head_norms: bool,
     /// Whether each head has a sink: one more score, of a key without value.
     pub sinks: bool,
-    /// Whether results are multiplied by the sigmoid of gates, whose projection lies with that of
-    /// the queries: for each head first its query, then its gate.
-    pub output_gate: bool,
     /// Whether the result has a norm before it is added to the residual stream.
     pub post_norm: bool,
 }
@@ -56,6 +53,9 @@ pub enum ProjectionLayout {
     Separate,
     /// One tensor, in which they follow each other.
     Fused,
+    /// A tensor for each; that of the queries has for each head its query, then its output gate,
+    /// by whose sigmoid the head's result is multiplied.
+    WithGates,
 }
 
 /// Sizes of attention over a compressed cache.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::common;
 use super::{
     AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LayerConfig, MlpConfig, ModelConfig,
-    SharedExpert,
+    ProjectionLayout, SharedExpert,
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
@@ -49,7 +49,7 @@ fn read(fields: Fields<'_>, layout: DeltaLayout, mlps: Vec<MlpConfig>) -> Result
     let grouped = GroupedConfig {
         bias: common::all_biases(fields, false)?,
         head_norms: true,
-        output_gate: true,
+        layout: ProjectionLayout::WithGates,
         ..common::grouped(fields, |_| Ok(HEAD_DIM))?
     };
     if grouped.bias != super::AttentionBias::None {

@@ -40,7 +40,11 @@ impl<T> AttentionScratch<T> {
     ) -> Result<Self, LoadError> {
         let (qkv, attended) =
             config.map_or((1, 1), |config| (config.shape.width(), config.shape.out_width()));
-        let gates = if config.is_some_and(|config| config.output_gate) { attended } else { 1 };
+        let gates = if config.is_some_and(|config| config.layout == ProjectionLayout::WithGates) {
+            attended
+        } else {
+            1
+        };
         let mut tensor = |width| backend.tensor(TensorRole::Inputs, width);
         Ok(Self { qkv: tensor(qkv)?, attended: tensor(attended)?, gates: tensor(gates)? })
     }
@@ -60,7 +64,7 @@ impl<B: Backend> GroupedAttention<B> {
             let tensor = |(part, rows): &(&str, usize)| (name(&format!("{part}.{kind}")), *rows);
             projections(shape, layout).iter().map(tensor).collect()
         };
-        let (weights, output_gate) = if config.output_gate {
+        let (weights, output_gate) = if layout == ProjectionLayout::WithGates {
             let (weights, gate) = with_output_gate(loading, prefix, hidden, shape)?;
             (weights, Some(gate))
         } else {
@@ -130,7 +134,9 @@ fn with_output_gate<B: Backend>(
 fn projections(shape: QkvShape, layout: ProjectionLayout) -> Vec<(&'static str, usize)> {
     let (q, kv) = (shape.out_width(), shape.kv_heads * shape.head_dim);
     match layout {
-        ProjectionLayout::Separate => vec![("q_proj", q), ("k_proj", kv), ("v_proj", kv)],
+        ProjectionLayout::Separate | ProjectionLayout::WithGates => {
+            vec![("q_proj", q), ("k_proj", kv), ("v_proj", kv)]
+        }
         ProjectionLayout::Fused => vec![("qkv_proj", shape.width())],
     }
 }

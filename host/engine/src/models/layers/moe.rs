@@ -3,7 +3,7 @@
 
 use ops::MXFP4_BLOCK;
 
-use super::mlp::{self, GatedMlp};
+use super::mlp::{self, GatedMlp, ResultGate};
 use super::stream::ResidualStream;
 use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization, SharedExpert};
 use crate::models::loading::Loading;
@@ -108,7 +108,7 @@ impl<B: Backend> MoeMlp<B> {
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
         if let Some(Shared { expert, gate: gated_by }) = &self.shared {
-            let gate = gated_by.as_ref().map(|gated_by| (gated_by, gate));
+            let gate = gated_by.as_ref().map(|projection| ResultGate { projection, values: gate });
             expert.forward_of(backend, normed, (shared, gate), hidden);
         }
     }

@@ -29,7 +29,7 @@ fn qwen35_has_attention_in_some_layers_and_states_in_others() {
     assert_eq!(config.cache(), [LayerCache::Full { kv_heads: 2, head_dim: 8 }]);
     assert_eq!((config.norm_offset, config.layers[3].rope.rotated), (1.0, 2), "a quarter of a head");
     let AttentionConfig::Grouped(attention) = config.layers[3].attention else { panic!("no attention") };
-    assert!(attention.output_gate && attention.head_norms);
+    assert_eq!((attention.layout, attention.head_norms), (ProjectionLayout::WithGates, true));
     let every = r#", "num_hidden_layers": 4, "full_attention_interval": 2"#;
     assert_eq!(has_states(&parse(QWEN35, every).unwrap()), [true, false, true, false]);
     let listed = r#", "layer_types": ["full_attention", "linear_attention"]"#;
