@@ -40,27 +40,25 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Adds the full blocks that are computed by now to the prefix cache: of the first `accepted`
-    /// tokens only, never of drafts.
+    /// Adds the full blocks that are computed by now to the prefix cache, and the snapshots that the
+    /// step has saved: of the first `accepted` tokens only, never of drafts.
     fn publish_blocks(&mut self, entry: &StepEntry, accepted: usize) {
         let computed = entry.computed.min(accepted);
-        let mut kept = 0;
+        let at = self.running.binary_search_by_key(&entry.admission, |one| one.admission).ok();
         // A sequence that was preempted has no blocks, or other ones.
-        if let Ok(at) = self.running.binary_search_by_key(&entry.admission, |one| one.admission)
-            && let sequence = &mut self.running[at]
-            && sequence.block_epoch == entry.block_epoch
-        {
+        let at = at.filter(|at| self.running[*at].block_epoch == entry.block_epoch);
+        if let Some(at) = at {
+            let sequence = &mut self.running[at];
             self.pool.publish(&mut sequence.table, &sequence.tokens, computed);
-            kept = computed;
         }
         for save in &entry.saves {
-            match self.running.binary_search_by_key(&entry.admission, |one| one.admission) {
-                Ok(at) if save.position <= kept => {
+            match at.filter(|_| save.position <= computed) {
+                Some(at) => {
                     let (table, saved) = (&mut self.running[at].table, (save.snapshot, save.position));
                     let of_answer = save.kind == SaveKind::Answer;
                     self.pool.keep_snapshot(table, saved, save.kind.rank(), of_answer);
                 }
-                _ => self.pool.drop_snapshot(save.snapshot),
+                None => self.pool.drop_snapshot(save.snapshot),
             }
         }
     }
