@@ -281,3 +281,20 @@ struct LocatedTensor<'a> {
 fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {
     LoadError::invalid(file, format!("tensor {tensor}: element {index} is {value}; get the file anew"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_mean_the_same_tensor_are_an_error() {
+        let entry = Entry { dtype: StoredDtype::F32, shape: vec![1], range: 0..4 };
+        let mut tensors = HashMap::new();
+        let mut add = |name: &str| keep(&mut tensors, "f", name, (0, entry.clone()));
+        add("model.norm.weight").unwrap();
+        add("model.visual.norm.weight").unwrap();
+        let error = add("language_model.model.norm.weight").unwrap_err().to_string();
+        assert_eq!(error, "f: two tensors are model.norm.weight");
+        assert_eq!(tensors.len(), 1);
+    }
+}
