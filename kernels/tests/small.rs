@@ -5,13 +5,15 @@
 use half::{bf16, f16};
 
 use kernels::cpu::{
-    AttentionParams, Cpu, Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype,
-    KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles,
-    Routes, Sequence, attention, clamped_swiglu, embed, experts, gate_mul, linear, linear_reference,
+    AttentionParams, Cpu, DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaStates, DeltaStatesShape,
+    Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype, KvShape, Matrix,
+    MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles, Routes, Sequence,
+    attention, clamped_swiglu, embed, experts, gate_mul, gated_delta, linear, linear_reference,
     mla_attention, mla_write, qk_norm_rope_write, rms_norm,
 };
 use ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, QkvShape, Store, reference,
+    AttentionSpec, DeltaLayout, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms,
+    HeadPairing, MlaShape, Norm, QkvShape, Store, reference,
 };
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -245,5 +247,57 @@ fn attention_over_latent_rows() {
     };
     for cpu in cpus() {
         assert_eq!(run(&cpu), run(&Cpu::with_isa(1, cpu.isa())));
+    }
+}
+
+#[test]
+fn gated_delta_of_two_sequences_with_rows_taken_back() {
+    let shape = DeltaShape {
+        key_heads: 1,
+        value_heads: 2,
+        key_dim: 5,
+        value_dim: 6,
+        taps: 3,
+        layout: DeltaLayout::Whole,
+        pairing: HeadPairing::Neighbours,
+    };
+    let (conv, decay) = (values(shape.channels() * shape.taps, 1), [0.3, 1.2]);
+    let norm = Norm { weight: &values(shape.value_dim, 2)[..], eps: 1e-6 };
+    let weights = DeltaWeights { conv: &conv[..], decay: &decay[..], decay_bias: &[0.1, -0.4][..], norm };
+    let (projected, rates) = (values(4 * shape.projected_width(), 3), values(4 * shape.rates_width(), 4));
+    let wanted = reference::gated_delta(shape, weights, &projected, &rates);
+    let sizes = DeltaStatesShape { layer: shape, layers: 1, slots: 3, lanes: 2, tentative: 2 };
+    for cpu in cpus() {
+        let (layer, mut states) = (DeltaLayer::new(shape, weights), DeltaStates::new(sizes).unwrap());
+        let empty = DeltaSequence {
+            first_row: 0,
+            rows: 4,
+            slot: 0,
+            start: DeltaStart::Empty,
+            tentative: 2,
+            saves: vec![DeltaSave { rows: 3, slot: 2 }],
+        };
+        let mut out = vec![f32::NAN; 4 * shape.out_width()];
+        let inputs = (&projected[..], &rates[..]);
+        gated_delta(&cpu, &layer, inputs, std::slice::from_ref(&empty), states.layer_mut(0), &mut out);
+        near(&out, &wanted, 1e-4);
+        // The first sequence goes on behind one row that was right, beside one from the snapshot.
+        states.copy(2, 1);
+        let (wide, narrow) = (shape.projected_width(), shape.rates_width());
+        let last = [&projected[3 * wide..], &projected[3 * wide..]].concat();
+        let rates = [&rates[3 * narrow..], &rates[3 * narrow..]].concat();
+        let goes_on = |row, accepted| DeltaSequence {
+            first_row: row,
+            rows: 1,
+            slot: row,
+            start: DeltaStart::Slot { accepted },
+            tentative: 0,
+            saves: Vec::new(),
+        };
+        let mut again = vec![f32::NAN; 2 * shape.out_width()];
+        let both = [goes_on(0, 1), goes_on(1, 0)];
+        gated_delta(&cpu, &layer, (&last, &rates), &both, states.layer_mut(0), &mut again);
+        let row = &out[3 * shape.out_width()..];
+        assert_eq!(again, [row, row].concat());
     }
 }

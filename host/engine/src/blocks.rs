@@ -6,41 +6,18 @@
 //! hit is exact even if hashes collide, and hits stay within a salt. Invariants: a block is either
 //! free or referred to; a cached block contains what its key says (only full, computed blocks are
 //! cached, and they are never written again); a freed block stays cached until it is needed for
-//! something else, the longest unused first.
+//! something else, the longest unused first. Where layers keep states, blocks are reused only up to
+//! a snapshot of these (`blocks/snapshots.rs`).
+
+mod snapshots;
+mod table;
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Block table of one sequence: its KV blocks in order of positions.
-#[derive(Debug, Default)]
-pub(crate) struct BlockTable {
-    blocks: Vec<u32>,
-    /// Number of leading blocks that are in the prefix cache.
-    known: usize,
-    /// Identity of the tokens in these leading blocks; 0 where there are none.
-    prefix: u64,
-    /// Salt of the tables that share blocks with this one.
-    salt: u64,
-    /// Number of leading blocks that were sent to the runner.
-    sent: usize,
-}
-
-impl BlockTable {
-    /// An empty table that shares blocks with tables of this salt.
-    pub(crate) fn salted(salt: u64) -> Self {
-        Self { salt, ..Self::default() }
-    }
-
-    /// Numbers of the KV blocks, in order of positions.
-    pub(crate) fn blocks(&self) -> &[u32] {
-        &self.blocks
-    }
-
-    /// Blocks that are new or replaced since the last call, as (index in the table, block).
-    pub(crate) fn changes(&mut self) -> impl Iterator<Item = (usize, u32)> {
-        let from = std::mem::replace(&mut self.sent, self.blocks.len());
-        self.blocks.iter().copied().enumerate().skip(from)
-    }
-}
+pub(crate) use snapshots::SnapshotRank;
+use snapshots::Snapshots;
+pub(crate) use table::BlockTable;
+use table::Load;
 
 /// All blocks of one cache.
 #[derive(Debug)]
@@ -54,6 +31,8 @@ pub(crate) struct BlockPool {
     cached: HashMap<Prefix, u32>,
     clock: u64,
     identities: u64,
+    /// Snapshots of states; `None` for layers that keep keys and values only.
+    snapshots: Option<Snapshots>,
 }
 
 /// Key of a cached block: its salt, the identity of the tokens before it (0: none) and its tokens.
@@ -78,7 +57,13 @@ impl BlockPool {
             cached: HashMap::new(),
             clock: 0,
             identities: 0,
+            snapshots: None,
         }
+    }
+
+    /// The same pool for layers that keep states, of which there are this many snapshots.
+    pub(crate) fn with_snapshots(self, count: usize) -> Self {
+        Self { snapshots: Some(Snapshots::new(count)), ..self }
     }
 
     /// Number of blocks without references.
@@ -113,7 +98,7 @@ impl BlockPool {
 
     /// Number of free blocks that [`Self::allocate`] needs for `tokens`.
     pub(crate) fn needed(&self, table: &BlockTable, tokens: &[u32], reusable: usize) -> usize {
-        self.needed_beside(&self.lookup(table.salt, &tokens[..reusable]), tokens)
+        self.needed_beside(&self.covered(self.lookup(table.salt, &tokens[..reusable])), tokens)
     }
 
     /// Number of free blocks that `tokens` need beside the cached blocks `shared`, of which some
@@ -135,7 +120,9 @@ impl BlockPool {
     ) -> Option<usize> {
         debug_assert!(table.blocks.is_empty(), "a table is filled once");
         debug_assert!(reusable < tokens.len(), "the last token is run");
-        let shared = self.lookup(table.salt, &tokens[..reusable]);
+        let matched = self.lookup(table.salt, &tokens[..reusable]);
+        table.matched = matched.len();
+        let shared = self.covered(matched);
         if self.needed_beside(&shared, tokens) + reserve > self.free.len() {
             return None;
         }
@@ -144,6 +131,8 @@ impl BlockPool {
         }
         let last = shared.last().and_then(|&block| self.blocks[block as usize].content.as_ref());
         table.prefix = last.map_or(0, |(_, identity)| *identity);
+        let snapshot = self.snapshots.as_mut().and_then(|all| all.begin_load(table.prefix));
+        table.load = snapshot.map(|snapshot| Load { identity: table.prefix, snapshot });
         table.known = shared.len();
         table.blocks = shared;
         let grown = self.grow(table, tokens.len());
@@ -186,6 +175,7 @@ impl BlockPool {
     /// Empties a table. Its last blocks are reused first, since they can't be found without the
     /// blocks before them.
     pub(crate) fn free(&mut self, table: &mut BlockTable) {
+        self.end_load(table);
         while let Some(block) = table.blocks.pop() {
             self.unref(block);
         }
@@ -205,6 +195,66 @@ impl BlockPool {
             blocks.push(block);
         }
         blocks
+    }
+
+    /// The first of these cached blocks that a snapshot covers; all of them for layers that keep
+    /// keys and values only.
+    fn covered(&self, mut blocks: Vec<u32>) -> Vec<u32> {
+        if let Some(snapshots) = &self.snapshots {
+            let is_end = |block: &u32| snapshots.has(self.identity(*block));
+            blocks.truncate(blocks.iter().rposition(is_end).map_or(0, |at| at + 1));
+        }
+        blocks
+    }
+
+    /// Identity of the tokens up to the end of a cached block.
+    fn identity(&self, block: u32) -> u64 {
+        self.blocks[block as usize].content.as_ref().map_or(0, |(_, identity)| *identity)
+    }
+
+    /// Ends the load of a table's snapshot, after the step that loads it was built: later steps may
+    /// save another state there.
+    pub(crate) fn end_load(&mut self, table: &mut BlockTable) {
+        if let (Some(load), Some(all)) = (table.load.take(), &mut self.snapshots) {
+            all.end_load(load.identity);
+        }
+    }
+
+    /// Takes a snapshot to save a state in, which [`Self::keep_snapshot`] or
+    /// [`Self::drop_snapshot`] gets back. `None` where none may be given up for it, and without a
+    /// prefix cache.
+    pub(crate) fn take_snapshot(&mut self, rank: SnapshotRank) -> Option<u32> {
+        self.snapshots.as_mut().filter(|_| self.prefix_cache)?.take(rank)
+    }
+
+    /// Gives back a snapshot that wasn't saved.
+    pub(crate) fn drop_snapshot(&mut self, snapshot: u32) {
+        self.snapshots.iter_mut().for_each(|all| all.give_back(snapshot));
+    }
+
+    /// Keeps a snapshot of a table's first `tokens` tokens, whose blocks are published. With
+    /// `of_answer` it replaces the table's last one of this kind.
+    pub(crate) fn keep_snapshot(
+        &mut self,
+        table: &mut BlockTable,
+        (snapshot, tokens): (u32, usize),
+        rank: SnapshotRank,
+        of_answer: bool,
+    ) {
+        let blocks = tokens / self.block_size;
+        debug_assert!(blocks > 0 && blocks <= table.known, "its blocks are in the prefix cache");
+        let identity = self.identity(table.blocks[blocks - 1]);
+        let Some(all) = &mut self.snapshots else { return };
+        if of_answer && let Some(last) = table.answer.replace(identity) {
+            all.forget(last);
+        }
+        all.keep(snapshot, identity, rank);
+    }
+
+    /// Number of snapshots that aren't being saved, and of those about to be loaded.
+    #[cfg(test)]
+    pub(crate) fn snapshot_counts(&self) -> (usize, usize) {
+        self.snapshots.as_ref().map_or((0, 0), Snapshots::counts)
     }
 
     /// Checks that each block's reference count is the number of `tables` that have it, and that
@@ -244,8 +294,9 @@ impl BlockPool {
         let (_, number) = self.free.pop_first()?;
         let block = &mut self.blocks[number as usize];
         block.refs = 1;
-        if let Some((prefix, _)) = block.content.take() {
+        if let Some((prefix, identity)) = block.content.take() {
             self.cached.remove(&prefix);
+            self.snapshots.iter_mut().for_each(|all| all.forget(identity));
         }
         Some(number)
     }

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-pub use crate::shape::RunnerShape;
+pub use crate::shape::{RunnerShape, StatesShape};
 
 use crate::batch::{Batch, BatchError};
 use crate::device_lock::DeviceLock;

@@ -99,7 +99,7 @@ pub(crate) struct Sequence {
     stop_ids: Arc<[u32]>,
     limit: usize,
     /// Number of prompt tokens.
-    prompt: usize,
+    pub(crate) prompt: usize,
     /// Number of prompt tokens that were found in the prefix cache, once the sequence has begun.
     cached: Option<usize>,
 }

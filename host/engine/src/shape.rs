@@ -20,6 +20,18 @@ pub struct RunnerShape {
     pub blocks: usize,
     /// Maximum number of sequences that hold KV blocks at the same time.
     pub lanes: usize,
+    /// States that layers keep of each lane's sequence; `None`: the model's layers keep keys and
+    /// values only.
+    pub states: Option<StatesShape>,
     /// Number of steps that may begin before the step in front of them is collected: 0 or 1.
     pub ahead: usize,
+}
+
+/// States of a runner whose layers keep states of sequences, which the prefix cache can't cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatesShape {
+    /// Number of snapshots, at least one.
+    pub snapshots: usize,
+    /// Maximum number of a sequence's rows in a step that may be taken back, at least one.
+    pub tentative: usize,
 }

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
+use engine::batch::StateEdit;
 use engine::cpu::{self, CpuOptions, CpuRunner, Numerics, Threads};
 use engine::runner::Runner;
 use serde::Deserialize;
@@ -49,7 +50,7 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
             found.push((folder, golden));
         }
     }
-    assert!(found.len() >= 53, "only {} goldens", found.len());
+    assert!(found.len() >= 56, "only {} goldens", found.len());
     found
 }
 
@@ -164,14 +165,24 @@ fn cached_beginning_gives_the_same_logits_bit_for_bit() {
     for_each_golden(2, |name, runner, golden| {
         for prompt in golden.prompts.iter().filter(|prompt| prompt.ids.len() > 2 * steps::BLOCK) {
             let n = prompt.ids.len();
-            let mut whole = Sequence::new(&prompt.ids, 0, 2);
-            let wanted = advance(runner, &mut whole, n);
-            for shared in 1..=(n - 1) / steps::BLOCK {
+            let whole = Sequence::new(&prompt.ids, 0, 2);
+            let borders = || 1..=(n - 1) / steps::BLOCK;
+            let save = |shared: usize| StateEdit::Save {
+                row: (shared * steps::BLOCK - 1) as u32,
+                snapshot: shared as u32,
+            };
+            let load = |shared: usize| StateEdit::Load { lane: 1, snapshot: shared as u32 };
+            let mut step = batch(&[&whole], &[n], false);
+            let has_states = runner.shape().states.is_some();
+            step.state_edits.extend(borders().filter(|_| has_states).map(save));
+            let wanted = run(runner, &step).unwrap();
+            for shared in borders() {
                 let mut other = Sequence::new(&prompt.ids, 1, 2);
                 other.blocks[..shared].copy_from_slice(&whole.blocks[..shared]);
                 other.done = shared * steps::BLOCK;
-                let logits = advance(runner, &mut other, n - shared * steps::BLOCK);
-                assert!(logits == wanted, "{name}, {n} tokens, {shared} blocks cached");
+                let mut step = batch(&[&other], &[n - other.done], false);
+                step.state_edits.extend(has_states.then(|| load(shared)));
+                assert!(run(runner, &step).unwrap() == wanted, "{name}, {n} tokens, {shared} blocks cached");
             }
         }
     });

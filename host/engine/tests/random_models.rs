@@ -61,6 +61,13 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         "hidden_size": 192, "embedding_multiplier": 12, "residual_multiplier": 0.22, "logits_scaling": 8,
         "attention_multiplier": 0.25,
     });
+    let states = json!({
+        "head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 8, "linear_key_head_dim": 40,
+        "linear_value_head_dim": 64, "full_attention_interval": 2,
+    });
+    let mut next = states.clone();
+    next.as_object_mut().unwrap().extend(experts.as_object().unwrap().clone());
+    next["shared_expert_intermediate_size"] = json!(48);
     let fp8 = json!({"quantization_config": {"quant_method": "fp8", "weight_block_size": [48, 32]}});
     let with_fp8 = |fields: &Value| {
         let mut fields = fields.clone();
@@ -75,6 +82,8 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         ("qwen3 with experts", with("Qwen3MoeForCausalLM", experts)),
         ("gpt-oss", with("GptOssForCausalLM", packed)),
         ("deepseek", with("DeepseekV3ForCausalLM", latent)),
+        ("qwen3.5", with("Qwen3_5ForCausalLM", states)),
+        ("qwen3-next", with("Qwen3NextForCausalLM", next)),
         ("gemma", with("Gemma3ForCausalLM", gemma)),
         ("phi", with("Phi3ForCausalLM", phi)),
         ("granite", with("GraniteForCausalLM", granite)),

@@ -89,6 +89,7 @@ mod tests {
             block_size: 16,
             blocks,
             lanes: 1,
+            states: None,
             ahead: 0,
         }
     }

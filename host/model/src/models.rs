@@ -186,6 +186,7 @@ mod tests {
             block_size: 16,
             blocks: 256,
             lanes: 4,
+            states: None,
             ahead: 1,
         };
         let model = model_over(LocalEngine::start(Box::new(Doomed(shape)), LocalOptions::default()));

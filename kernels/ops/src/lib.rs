@@ -14,6 +14,7 @@
 //! ```
 
 mod attention;
+mod delta;
 mod experts;
 mod formats;
 mod gate;
@@ -23,6 +24,7 @@ pub mod reference;
 mod store;
 
 pub use attention::{AttentionSpec, QkvShape, QueryScaling};
+pub use delta::{DELTA_L2_EPS, DeltaLayout, DeltaOffsets, DeltaShape, DeltaWeights, HeadPairing};
 pub use experts::{ExpertActivation, Routing, Scoring};
 pub use formats::{E2M1_VALUES, E4M3_VALUES, MXFP4_BLOCK};
 pub use gate::GateActivation;

@@ -1,6 +1,10 @@
 //! What operations mean, in f64 and without any cleverness: tests compare the kernels of every
 //! device with these.
 
+mod delta;
+
+pub use delta::gated_delta;
+
 use crate::Norm;
 
 /// RMS norm of rows as wide as `weight`.
@@ -110,4 +114,11 @@ pub fn interleaved_rope(x: &[f32], frequencies: &[f32], factor: f32, position: u
 fn rotated([a, b]: [f64; 2], frequency: f32, factor: f32, position: u32) -> [f64; 2] {
     let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
     [a * cosine - b * sine, b * cosine + a * sine].map(|x| x * f64::from(factor))
+}
+
+/// Rows of `x`, as wide as `gate` or with one gate for each row: `x * sigmoid(gate)`.
+pub fn sigmoid_mul(x: &[f32], gate: &[f32]) -> Vec<f64> {
+    let cols = x.len() / gate.len();
+    let sigmoid = |x: f32| 1.0 / (1.0 + (-f64::from(x)).exp());
+    x.iter().enumerate().map(|(i, x)| f64::from(*x) * sigmoid(gate[i / cols])).collect()
 }

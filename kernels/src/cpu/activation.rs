@@ -1,6 +1,6 @@
 //! Activation of a gated feed-forward layer: `silu(gate) * up` or `gelu(gate) * up`, with gate and
-//! up side by side in each row (the output of one fused linear layer). Fuses the activation and the
-//! product; nothing is accumulated; eˣ as in `Lanes::exp`.
+//! up side by side in each row (the output of one fused linear layer); and gates by a sigmoid. Fuses
+//! the activation and the product; nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use ops::GateActivation;
 
@@ -31,6 +31,57 @@ pub fn gate_mul(cpu: &Cpu, activation: GateActivation, gate_up: &[f32], width: u
         let gate_up = &gate_up[2 * first * width..][..2 * count * width];
         cpu.isa().run(GateMul { activation, gate_up, width, out });
     });
+}
+
+/// Multiplies each value of `x` by the sigmoid of its gate, or each row of `cols` values by the
+/// sigmoid of the row's gate.
+///
+/// # Panics
+/// If the sizes don't fit each other.
+pub fn sigmoid_mul(cpu: &Cpu, gates: &[f32], x: &mut [f32], cols: usize) {
+    let rows = x.len() / cols;
+    assert!(x.len().is_multiple_of(cols) && (gates.len() == x.len() || gates.len() == rows), "gates");
+    let of_row = gates.len() / rows.max(1);
+    let cost = x.len() * 8;
+    let out = Output::new(x);
+    cpu.parallel_for(rows.div_ceil(ROWS), cost, |task| {
+        let first = task * ROWS;
+        let count = ROWS.min(rows - first);
+        #[expect(unsafe_code, reason = "each task its rows")]
+        // SAFETY: tasks have disjoint ranges of rows.
+        let x = unsafe { out.part(first * cols, count * cols) };
+        let gates = &gates[first * of_row..][..count * of_row];
+        cpu.isa().run(SigmoidMul { gates, of_row, x, cols });
+    });
+}
+
+struct SigmoidMul<'a> {
+    gates: &'a [f32],
+    /// Number of gates of a row: one, or `cols`.
+    of_row: usize,
+    x: &'a mut [f32],
+    cols: usize,
+}
+
+impl Kernel for SigmoidMul<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        for (gates, x) in self.gates.chunks_exact(self.of_row).zip(self.x.chunks_exact_mut(self.cols)) {
+            if self.of_row == self.cols {
+                for (gate, x) in gates.chunks(LANES).zip(x.chunks_mut(LANES)) {
+                    gate_part(lanes, lanes.load_part(gate), x);
+                }
+            } else {
+                x.chunks_mut(LANES).for_each(|x| gate_part(lanes, lanes.splat(gates[0]), x));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn gate_part<L: Lanes>(lanes: L, gate: L::V, x: &mut [f32]) {
+    let e = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
+    lanes.store_part(lanes.div(lanes.load_part(x), lanes.add(lanes.splat(1.0), e)), x);
 }
 
 struct GateMul<'a> {
@@ -68,8 +119,9 @@ impl GateMul<'_> {
     }
 }
 
+/// `x · sigmoid(x)`.
 #[inline(always)]
-fn silu<L: Lanes>(lanes: L, gate: L::V) -> L::V {
+pub(super) fn silu<L: Lanes>(lanes: L, gate: L::V) -> L::V {
     let e = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
     lanes.div(gate, lanes.add(lanes.splat(1.0), e))
 }

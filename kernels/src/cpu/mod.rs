@@ -15,6 +15,7 @@
 mod activation;
 mod attention;
 mod clamped_swiglu;
+mod delta;
 mod embed;
 mod experts;
 mod isa;
@@ -34,9 +35,12 @@ mod rope;
 mod route;
 mod sync;
 
-pub use activation::gate_mul;
+pub use activation::{gate_mul, sigmoid_mul};
 pub use attention::{AttentionParams, Sequence, attention};
 pub use clamped_swiglu::clamped_swiglu;
+pub use delta::{
+    DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaState, DeltaStates, DeltaStatesShape, gated_delta,
+};
 pub use embed::embed;
 pub use experts::{Expert, ExpertScratch, experts};
 pub use isa::Isa;

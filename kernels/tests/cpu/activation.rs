@@ -1,6 +1,6 @@
 //! Activation of a gated feed-forward layer against its reference.
 
-use kernels::cpu::{Cpu, Isa, gate_mul};
+use kernels::cpu::{Cpu, Isa, gate_mul, sigmoid_mul};
 use ops::{GateActivation, reference};
 
 #[test]
@@ -24,6 +24,23 @@ fn equals_the_reference_from_minus_200_to_200() {
                         isa.name()
                     );
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn gates_by_a_sigmoid_are_of_values_or_of_rows() {
+    let value = |i: usize| ((i * 7919) % 4001) as f32 / 20.0 - 100.0;
+    for isa in Isa::available() {
+        let cpu = Cpu::with_isa(2, isa);
+        for (cols, of_row) in [(37, 37), (37, 1), (16, 16), (1, 1)] {
+            let (x, gates): (Vec<f32>, Vec<f32>) =
+                ((0..9 * cols).map(value).collect(), (0..9 * of_row).map(|i| value(i + 5)).collect());
+            let mut got = x.clone();
+            sigmoid_mul(&cpu, &gates, &mut got, cols);
+            for (a, b) in got.iter().zip(reference::sigmoid_mul(&x, &gates)) {
+                assert!((f64::from(*a) - b).abs() <= 1e-6 * b.abs() + 1e-30, "{} {a} {b}", isa.name());
             }
         }
     }

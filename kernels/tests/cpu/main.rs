@@ -6,6 +6,7 @@
 mod activation;
 mod blocks;
 mod clamped_swiglu;
+mod delta;
 mod embed;
 mod experts;
 mod linear;

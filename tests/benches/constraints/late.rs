@@ -126,6 +126,7 @@ impl SlowRunner {
             block_size: BLOCK,
             blocks: sequences * context.div_ceil(BLOCK),
             lanes: sequences,
+            states: None,
             ahead: 1,
         };
         Self {

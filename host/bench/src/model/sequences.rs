@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::LocalRunner;
 use engine::SamplingParams;
-use engine::batch::{Batch, TableEdit};
+use engine::batch::{Batch, StateEdit, TableEdit};
 use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape};
 
 /// State of the benchmark's sequences.
@@ -21,6 +21,11 @@ pub(super) struct Sequences {
     blocks: usize,
     vocab: usize,
     batch_tokens: usize,
+    /// Whether layers keep states of sequences. A prompt's state is saved in a snapshot, from which
+    /// its sequence goes on after it was set back.
+    has_states: bool,
+    /// Whether the next step loads the snapshots.
+    loads: bool,
     batch: Batch,
 }
 
@@ -35,6 +40,8 @@ impl Sequences {
             blocks: blocks / count,
             vocab,
             batch_tokens,
+            has_states: shape.states.is_some(),
+            loads: false,
             batch: Batch::default(),
         }
     }
@@ -42,6 +49,7 @@ impl Sequences {
     /// Sets the length of every sequence back to `done` tokens; later ones are overwritten.
     pub(super) fn rewind(&mut self, done: usize) {
         self.done = done;
+        self.loads = self.has_states && done > 0;
     }
 
     /// Runs the next `tokens` of each sequence, one sequence after the other, in the largest
@@ -55,6 +63,10 @@ impl Sequences {
                 let to = end.min(from + self.batch_tokens);
                 self.batch.clear();
                 self.push(sequence, from..to, to == end);
+                if self.has_states && to == end {
+                    let row = self.batch.tokens.len() as u32 - 1;
+                    self.batch.state_edits.push(StateEdit::Save { row, snapshot: sequence as u32 });
+                }
                 sampling += step(runner, &self.batch)?;
                 from = to;
             }
@@ -69,7 +81,12 @@ impl Sequences {
         self.batch.clear();
         for sequence in 0..self.count {
             self.push(sequence, self.done..self.done + 1, true);
+            if self.loads {
+                let (lane, snapshot) = (sequence as u32, sequence as u32);
+                self.batch.state_edits.push(StateEdit::Load { lane, snapshot });
+            }
         }
+        self.loads = false;
         self.done += 1;
         step(runner, &self.batch)
     }

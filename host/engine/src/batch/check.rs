@@ -1,6 +1,6 @@
 //! Checks of a batch: every index within its bounds, and the parts of the description in agreement.
 
-use super::{Batch, BlockTables, LAST, TableEdit};
+use super::{Batch, BlockTables, LAST, StateEdit, TableEdit};
 use crate::shape::RunnerShape;
 
 /// Reason why a batch is invalid for a runner's shape.
@@ -60,6 +60,22 @@ pub enum BatchError {
         tokens: usize,
         /// `logit_rows`.
         rows: Vec<u32>,
+    },
+    /// An edit of a state that doesn't fit the batch: a lane or row that isn't in it, a snapshot
+    /// that was never saved or is saved twice, or too many rows that may be taken back.
+    #[error("{0:?} doesn't fit the batch")]
+    StateEdit(StateEdit),
+    /// A sequence goes on from a state that has seen other tokens.
+    #[error("sequence {sequence} goes on at {position}, its state at {certain} to {}", certain + tentative)]
+    State {
+        /// Index of the sequence in the batch.
+        sequence: usize,
+        /// Position of its first row.
+        position: u32,
+        /// Number of tokens that the state has seen for certain.
+        certain: u32,
+        /// Number of rows behind them that may be taken back.
+        tentative: u32,
     },
     /// One sequence's part of the batch is invalid.
     #[error("sequence {sequence}: {error}")]

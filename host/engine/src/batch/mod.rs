@@ -6,9 +6,11 @@
 //! two groups with different kernels.
 
 mod check;
+mod states;
 mod tables;
 
 pub use check::{BatchError, SequenceError};
+pub use states::{SequenceState, StatePlan, StateStart, StateTable};
 pub use tables::BlockTables;
 
 /// Placeholder in [`Batch::tokens`] for the token that the sequence's lane sampled last, which may
@@ -38,6 +40,36 @@ pub struct Batch {
     pub table_edits: Vec<TableEdit>,
     /// Rows (indices into `tokens`) whose logits are wanted, ascending.
     pub logit_rows: Vec<u32>,
+    /// What is done to the states of sequences, in a model whose layers keep states.
+    pub state_edits: Vec<StateEdit>,
+}
+
+/// Change of a sequence's state, beside that by the step's own rows. A sequence whose first position
+/// is 0 begins with an empty state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateEdit {
+    /// Before the lane's first row its state becomes that of a snapshot.
+    Load {
+        /// Lane of the sequence.
+        lane: u32,
+        /// Number of the snapshot.
+        snapshot: u32,
+    },
+    /// The state behind a row becomes a snapshot.
+    Save {
+        /// The row, an index into `tokens`.
+        row: u32,
+        /// Number of the snapshot, which no other edit of this step has.
+        snapshot: u32,
+    },
+    /// The lane's last rows may be taken back: the next step of the lane begins at one of their
+    /// positions, or behind them.
+    Tentative {
+        /// Lane of the sequence.
+        lane: u32,
+        /// Number of rows, at least one.
+        rows: u32,
+    },
 }
 
 /// One entry of a block table.
@@ -60,11 +92,22 @@ impl Batch {
 
     /// Empties the batch and keeps its buffers.
     pub fn clear(&mut self) {
-        let Self { tokens, positions, slots, starts, context_lens, lanes, table_edits, logit_rows } = self;
+        let Self {
+            tokens,
+            positions,
+            slots,
+            starts,
+            context_lens,
+            lanes,
+            table_edits,
+            logit_rows,
+            state_edits,
+        } = self;
         for field in [tokens, positions, slots, starts, context_lens, lanes, logit_rows] {
             field.clear();
         }
         table_edits.clear();
+        state_edits.clear();
         self.starts.push(0);
     }
 }

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes, Sequence,
+    self, AttentionParams, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes, Sequence,
 };
 
 use super::mla::MlaWeights;
 use super::moe::Experts;
 use super::options::CpuOptions;
+use super::states::{self, LaneStates};
 use super::storage::{StackedMatrix, Storage};
+use super::tensor::Tensor;
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, RopeTable, Routing, Store,
-    TensorRole,
+    AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
+    RopeTable, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
@@ -23,6 +25,8 @@ use crate::runner::RunnerShape;
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
     pub(super) cache: KvCache,
+    /// States of sequences, for a model whose layers keep them.
+    pub(super) states: Option<LaneStates>,
     storage: Storage,
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
@@ -40,13 +44,6 @@ pub(super) struct CpuBackend {
     mla_scratch: MlaScratch,
 }
 
-/// Activations `[n, cols]`, with room for the largest step.
-#[derive(Debug)]
-pub(super) struct Tensor {
-    data: Vec<f32>,
-    cols: usize,
-}
-
 /// A rotary embedding, and the current step's angles.
 #[derive(Debug)]
 struct Rope {
@@ -55,10 +52,15 @@ struct Rope {
 }
 
 impl CpuBackend {
-    pub(super) fn new(cpu: Arc<Cpu>, cache: KvCache, options: &CpuOptions) -> Self {
+    pub(super) fn new(
+        cpu: Arc<Cpu>,
+        (cache, states): (KvCache, Option<LaneStates>),
+        options: &CpuOptions,
+    ) -> Self {
         Self {
             cpu,
             cache,
+            states,
             storage: Storage::new(options),
             types: Vec::new(),
             batch_tokens: options.batch_tokens.max(1),
@@ -99,6 +101,9 @@ impl CpuBackend {
     pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
         self.logits.clear();
         batch.check(shape, &mut self.tables)?;
+        if let Some(states) = &mut self.states {
+            states.begin(batch, shape)?;
+        }
         self.batch.clone_from(batch);
         for Rope { table, angles } in &mut self.ropes {
             angles.fill(&batch.positions, &table.frequencies, table.factor);
@@ -128,16 +133,6 @@ impl CpuBackend {
     }
 }
 
-impl Tensor {
-    fn rows(&self, rows: usize) -> &[f32] {
-        &self.data[..rows * self.cols]
-    }
-
-    fn rows_mut(&mut self, rows: usize) -> &mut [f32] {
-        &mut self.data[..rows * self.cols]
-    }
-}
-
 impl Backend for CpuBackend {
     type Matrix = StackedMatrix;
     type Vector = Vec<f32>;
@@ -147,6 +142,8 @@ impl Backend for CpuBackend {
     type Experts = Experts;
     type Routes = Routes;
     type MlaWeights = MlaWeights;
+    type SigmoidGate = StackedMatrix;
+    type DeltaWeights = DeltaLayer;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<StackedMatrix, LoadError> {
         let matrix = self.storage.matrix(&self.cpu, parts, role)?;
@@ -159,12 +156,7 @@ impl Backend for CpuBackend {
     }
 
     fn tensor(&mut self, _: TensorRole, cols: usize) -> Result<Tensor, LoadError> {
-        let elements = self.batch_tokens.saturating_mul(cols);
-        let bytes = (elements as u64).saturating_mul(size_of::<f32>() as u64);
-        // Pages that are never written take no memory.
-        let data = bytemuck::allocation::try_zeroed_vec(elements)
-            .map_err(|()| LoadError::Memory { what: "activations", bytes })?;
-        Ok(Tensor { data, cols })
+        Tensor::new(self.batch_tokens, cols)
     }
 
     fn rope(&mut self, table: RopeTable) -> Result<usize, LoadError> {
@@ -205,6 +197,21 @@ impl Backend for CpuBackend {
         let bytes =
             (self.batch_tokens as u64).saturating_mul(4 * shape.heads as u64 * shape.cached_width() as u64);
         Err(LoadError::Memory { what: "activations of attention", bytes })
+    }
+
+    fn sigmoid_gate(&mut self, parts: &[StoredMatrix]) -> Result<StackedMatrix, LoadError> {
+        // The error of a row's only gate would be one of all its results.
+        let rows: usize = parts.iter().map(|part| part.shape().0).sum();
+        let role = if rows == 1 { WeightRole::Router } else { WeightRole::Linear };
+        self.storage.matrix(&self.cpu, parts, role)
+    }
+
+    fn delta_weights(
+        &mut self,
+        shape: DeltaShape,
+        weights: DeltaWeights<WeightTensor>,
+    ) -> Result<DeltaLayer, LoadError> {
+        Ok(states::delta_layer(shape, &weights))
     }
 
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
@@ -294,6 +301,28 @@ impl Backend for CpuBackend {
         let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
         weights.attend(&self.cpu, queries.rows(n), &sequences, cache, &mut scratch, out.rows_mut(n));
         self.mla_scratch = scratch;
+    }
+
+    fn sigmoid_mul(&mut self, x: &Tensor, gate: &StackedMatrix, gates: &mut Tensor, out: &mut Tensor) {
+        let n = self.rows();
+        cpu::linear(&self.cpu, x.rows(n), &gate.parts(), None, Store::Overwrite, gates.rows_mut(n));
+        let cols = out.cols;
+        cpu::sigmoid_mul(&self.cpu, gates.rows(n), out.rows_mut(n), cols);
+    }
+
+    fn gated_delta(
+        &mut self,
+        layer: usize,
+        weights: &DeltaLayer,
+        projected: &Tensor,
+        rates: &Tensor,
+        out: &mut Tensor,
+    ) {
+        let n = self.rows();
+        let states = self.states.as_mut().expect("a model with such layers has states");
+        let (sequences, state) = states.of_layer(layer);
+        let inputs = (projected.rows(n), rates.rows(n));
+        cpu::gated_delta(&self.cpu, weights, inputs, sequences, state, out.rows_mut(n));
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix) {

@@ -1,4 +1,5 @@
-//! The CPU: models run with the `kernels` package's CPU operations and a paged KV cache in memory.
+//! The CPU: models run with the `kernels` package's CPU operations and a paged KV cache in memory,
+//! and for layers that keep states, with a pool of these in the same memory.
 //!
 //! Invariants: a batch is checked before anything is computed; an invalid batch is an error, never
 //! a panic. Weights are read from the mapped files, except those that `storage.rs` copies. Nothing
@@ -11,7 +12,9 @@ mod mla;
 mod moe;
 mod options;
 mod sampler;
+mod states;
 mod storage;
+mod tensor;
 mod threads;
 mod traffic;
 
@@ -30,6 +33,7 @@ use backend::CpuBackend;
 pub use bandwidth::ReadBuffer;
 pub use options::{CpuOptions, InputDtype, KvDtype, Numerics, QuantizeTo, Repack};
 pub(crate) use sampler::Sampler;
+use states::LaneStates;
 use storage::Storage;
 pub use threads::Threads;
 
@@ -75,12 +79,14 @@ impl CpuRunner {
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
         let config = &ModelConfig { context, ..config.clone() };
-        let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
+        let memory = memory(config, options)?;
+        let backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, options);
         let mut backend = TimedBackend::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
         if Storage::new(options).copies(&threads.cpu) || weights.are_blocks() {
             weights.release_pages();
         }
+        let states = backend.inner().states.as_ref().map(LaneStates::shape);
         let shape = RunnerShape {
             name: backend.inner().name(),
             vocab: config.vocab,
@@ -89,9 +95,10 @@ impl CpuRunner {
             score_rows: (SCORE_BYTES / (config.vocab * size_of::<f32>())).max(1),
             block_size: BLOCK_SIZE,
             blocks: backend.inner().blocks(),
-            // A block table takes next to no memory here: one for each block, as no more sequences
-            // can hold blocks.
-            lanes: backend.inner().blocks(),
+            // Without states a lane takes next to no memory here: one for each block, as no more
+            // sequences can hold blocks.
+            lanes: states.map_or(backend.inner().blocks(), |states| states.lanes),
+            states: states.map(states::shape_for_runner),
             ahead: 0,
         };
         Ok(Self {
@@ -171,13 +178,27 @@ pub fn instruction_set() -> &'static str {
     Isa::detect().name()
 }
 
-/// Size of a KV cache that holds one sequence of the maximum length, in bytes.
+/// Size of a KV cache that holds one sequence of the maximum length, in bytes, with states where the
+/// model's layers keep them.
 ///
 /// # Errors
 /// The model's layers or the asked context can't be served.
 pub fn whole_context_bytes(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadError> {
     let block = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?.block_bytes();
-    Ok(block.unwrap_or(usize::MAX).saturating_mul(context(config, options)?.div_ceil(BLOCK_SIZE)))
+    let blocks = context(config, options)?.div_ceil(BLOCK_SIZE);
+    let kv = block.unwrap_or(usize::MAX).saturating_mul(blocks);
+    Ok(kv.saturating_add(states::states_bytes(config, kv)))
+}
+
+/// Allocates states if the model's layers keep them, and a KV cache with as many blocks as are left
+/// of the configured memory.
+fn memory(config: &ModelConfig, options: &CpuOptions) -> Result<(KvCache, Option<LaneStates>), LoadError> {
+    let Some(states) = states::states_shape(config, options.kv_cache_bytes)? else {
+        return Ok((cache(config, options)?, None));
+    };
+    let left = CpuOptions { kv_cache_bytes: options.kv_cache_bytes - states::bytes(&states), ..*options };
+    let cache = cache(config, &left)?;
+    Ok((cache, Some(LaneStates::new(states, options)?)))
 }
 
 /// Allocates a KV cache with as many blocks as the configured memory holds.

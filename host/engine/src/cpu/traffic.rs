@@ -1,6 +1,6 @@
 //! Number of bytes that the operations of a step read on the CPU, for measurements.
 
-use kernels::cpu::{BLOCK_SIZE, Routes};
+use kernels::cpu::{BLOCK_SIZE, DeltaStatesShape, Routes};
 
 use super::backend::CpuBackend;
 use super::mla::MlaWeights;
@@ -26,6 +26,16 @@ impl TrafficCounter for CpuBackend {
 
     fn mla_bytes(&self, weights: &MlaWeights) -> u64 {
         weights.bytes() as u64
+    }
+
+    fn gate_bytes(&self, gate: &StackedMatrix) -> u64 {
+        self.matrix_bytes(gate)
+    }
+
+    fn state_bytes(&self) -> u64 {
+        let of_layer = |shape: &DeltaStatesShape| shape.slot_bytes() / shape.layers.max(1);
+        let one = self.states.as_ref().map_or(0, |states| of_layer(states.shape()));
+        (self.batch.sequences() * one) as u64
     }
 
     fn cache_bytes(&self, window: Option<usize>) -> u64 {

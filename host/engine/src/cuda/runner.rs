@@ -76,6 +76,7 @@ impl CudaRunner {
             block_size: super::cache::BLOCK,
             blocks,
             lanes,
+            states: None,
             ahead: 1,
         };
         Ok(Self {

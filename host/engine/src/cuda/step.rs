@@ -162,6 +162,7 @@ mod tests {
             context_lens: vec![66, 4, 10],
             lanes: vec![2, 0, 1],
             table_edits: Vec::new(),
+            state_edits: Vec::new(),
             logit_rows: vec![0, 2],
         }
     }

@@ -5,7 +5,9 @@
 use cuda_kernels::QkNormRopeWrite;
 
 use crate::models::ops::{MlaShape, Scoring};
-use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
+use crate::models::{
+    AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig, ProjectionLayout,
+};
 
 /// Greatest number of experts of a layer.
 pub(super) const MOST_EXPERTS: usize = 1024;
@@ -14,15 +16,26 @@ const MOST_CHOSEN: usize = 32;
 /// Greatest width of a compressed row, without its rotated part.
 const MOST_RANK: usize = 1024;
 
+/// What layers have that there are no kernels for.
+pub(super) const DELTA: &str = "the gated delta rule (Gated DeltaNet)";
+pub(super) const OUTPUT_GATES: &str = "output gates";
+
 /// Checks that there are kernels for all layers. The width of heads is checked by `CacheShape::of`.
 pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
     config.layers.iter().try_for_each(|layer| {
         match &layer.attention {
+            AttentionConfig::Delta(_) => return Err(unsupported(DELTA)),
+            AttentionConfig::Grouped(sizes) if sizes.layout == ProjectionLayout::WithGates => {
+                return Err(unsupported(OUTPUT_GATES));
+            }
             AttentionConfig::Grouped(sizes) => rotated(sizes.shape.head_dim, layer.rope.rotated)?,
             AttentionConfig::Latent(sizes) => latent(sizes)?,
         }
         match &layer.mlp {
             MlpConfig::Gated(_) => Ok(()),
+            MlpConfig::Experts(sizes) if sizes.shared.is_some_and(|shared| shared.gated) => {
+                Err(unsupported("gates of shared experts"))
+            }
             MlpConfig::Experts(sizes) => experts(sizes, config.hidden),
         }
     })

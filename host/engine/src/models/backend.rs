@@ -8,8 +8,8 @@
 
 use super::LoadError;
 use super::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeTable,
-    Routing, Store, TensorRole,
+    AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, LayerInput,
+    MlaShape, Norm, RopeTable, Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -54,6 +54,10 @@ pub trait Backend {
     type Routes: std::fmt::Debug;
     /// Weights that turn rows of a compressed cache into keys and values.
     type MlaWeights: std::fmt::Debug;
+    /// Projection of gates whose sigmoids are factors.
+    type SigmoidGate: std::fmt::Debug;
+    /// Weights of a layer with the gated delta rule, apart from its projections.
+    type DeltaWeights: std::fmt::Debug;
 
     /// Loads a weight from one or several parts, stacked by rows; an embedding has one part.
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<Self::Matrix, LoadError>;
@@ -81,6 +85,15 @@ pub trait Backend {
         scale: f32,
         projection: &StoredMatrix,
     ) -> Result<Self::MlaWeights, LoadError>;
+
+    /// Loads the projection of gates, one for each value that they are factors of or one for a row.
+    fn sigmoid_gate(&mut self, parts: &[StoredMatrix]) -> Result<Self::SigmoidGate, LoadError>;
+    /// Loads the weights of a layer with the gated delta rule.
+    fn delta_weights(
+        &mut self,
+        shape: DeltaShape,
+        weights: DeltaWeights<WeightTensor>,
+    ) -> Result<Self::DeltaWeights, LoadError>;
 
     /// `out[i] = factor * table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, factor: f32, out: &mut Self::Tensor);
@@ -180,6 +193,24 @@ pub trait Backend {
         layer: usize,
         weights: &Self::MlaWeights,
         queries: &Self::Tensor,
+        out: &mut Self::Tensor,
+    );
+    /// `out *= sigmoid(x · gateᵀ)`; the products are kept in `gates`, which is undefined afterwards.
+    fn sigmoid_mul(
+        &mut self,
+        x: &Self::Tensor,
+        gate: &Self::SigmoidGate,
+        gates: &mut Self::Tensor,
+        out: &mut Self::Tensor,
+    );
+    /// Convolution, gated delta rule, norm and output gate over the states of layer `layer` among
+    /// those with states: `projected` and `rates` are the results of the two projections.
+    fn gated_delta(
+        &mut self,
+        layer: usize,
+        weights: &Self::DeltaWeights,
+        projected: &Self::Tensor,
+        rates: &Self::Tensor,
         out: &mut Self::Tensor,
     );
     /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device,

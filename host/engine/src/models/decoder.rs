@@ -1,7 +1,7 @@
 //! A model of any family: the embedding, layers around the residual stream, and the head. Tensor
 //! names are those of published checkpoints, which families share.
 
-use super::config::LayerConfig;
+use super::config::{AttentionConfig, LayerConfig};
 use super::layers::{Layer, LayerScratch, ResidualStream};
 use super::loading::Loading;
 use super::ops::{Norm, RopeSpec};
@@ -12,8 +12,7 @@ use super::{Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
 pub struct Model<B: Backend> {
     /// Rotary embeddings of layers, each once.
     ropes: Vec<B::Rope>,
-    /// Each layer, and the index of its rotary embedding.
-    layers: Vec<(Layer<B>, usize)>,
+    layers: Vec<PlacedLayer<B>>,
     /// Factor of the embedding's rows.
     embedding_factor: f32,
     embedding: B::Matrix,
@@ -22,6 +21,16 @@ pub struct Model<B: Backend> {
     head: Option<B::Matrix>,
     stream: ResidualStream<B>,
     scratch: LayerScratch<B>,
+}
+
+/// A layer, and what it is given.
+#[derive(Debug)]
+struct PlacedLayer<B: Backend> {
+    layer: Layer<B>,
+    /// Index among the layers that keep keys and values, or among those that keep states.
+    index: usize,
+    /// Index of its rotary embedding.
+    rope: usize,
 }
 
 impl<B: Backend> Model<B> {
@@ -39,9 +48,11 @@ impl<B: Backend> Model<B> {
         let table = WeightRole::Embedding { tied: config.tied };
         let embedding = loading.matrix_for(table, "model.embed_tokens.weight", vocab, hidden)?;
         loading.part_done();
-        let layers = (rope_of.into_iter().enumerate())
-            .map(|(index, rope)| Ok((Layer::load(&mut loading, config, index)?, rope)))
-            .collect::<Result<_, LoadError>>()?;
+        let places = rope_of.into_iter().zip(indices(config)).enumerate();
+        let place = |(layer, (rope, index))| {
+            Ok(PlacedLayer { layer: Layer::load(&mut loading, config, layer)?, index, rope })
+        };
+        let layers = places.map(place).collect::<Result<_, LoadError>>()?;
         // A factor of the logits is one of the head's input.
         let norm = loading.scaled_stream_norm("model.norm.weight", hidden, config.factors.logits)?;
         let head = (!config.tied)
@@ -61,12 +72,22 @@ impl<B: Backend> Model<B> {
     pub fn forward(&mut self, backend: &mut B) {
         let Self { stream, scratch, .. } = self;
         backend.embed(&self.embedding, self.embedding_factor, &mut stream.hidden);
-        for (i, (layer, rope)) in self.layers.iter().enumerate() {
-            layer.forward(backend, (i, &self.ropes[*rope]), scratch, stream);
+        for PlacedLayer { layer, index, rope } in &self.layers {
+            layer.forward(backend, (*index, &self.ropes[*rope]), scratch, stream);
         }
         let head = self.head.as_ref().unwrap_or(&self.embedding);
         backend.logits(&stream.hidden, self.norm.as_ref(), head);
     }
+}
+
+/// Index of each layer among those that keep keys and values, or among those that keep states.
+fn indices(config: &ModelConfig) -> Vec<usize> {
+    let (mut cached, mut with_state) = (0.., 0..);
+    let next = |layer: &LayerConfig| match layer.attention {
+        AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => cached.next(),
+        AttentionConfig::Delta(_) => with_state.next(),
+    };
+    config.layers.iter().filter_map(next).collect()
 }
 
 /// The different rotary embeddings of a model, and for each layer the index of its own.

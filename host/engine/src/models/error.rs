@@ -109,6 +109,16 @@ pub enum LoadError {
     /// The GPU can't be used for the model.
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
+    /// The KV cache is too small for the states that the model's layers keep.
+    #[error(
+        "a KV cache of {bytes} bytes is too small: half of it must hold two states of {state} bytes, for a sequence and for a snapshot"
+    )]
+    StatesTooLarge {
+        /// Configured size of the KV cache.
+        bytes: usize,
+        /// Size of a state in bytes.
+        state: usize,
+    },
     /// The KV cache is too small for one block.
     #[error("a KV cache of {bytes} bytes holds no block; one block of 16 tokens takes {block} bytes")]
     CacheTooSmall {

@@ -60,6 +60,11 @@ impl<'a, B: Backend> Loading<'a, B> {
         }
     }
 
+    /// Whether the checkpoint has this tensor; false for random weights.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.weights.has(name)
+    }
+
     /// Format of quantised weights; `None`: weights are plain numbers.
     pub(super) fn quantization(&self) -> Option<Quantization> {
         self.quantization
@@ -96,6 +101,18 @@ impl<'a, B: Backend> Loading<'a, B> {
     /// Reads several matrices as they are stored.
     pub(super) fn stored(&mut self, parts: &Parts, cols: usize) -> Result<Vec<StoredMatrix>, LoadError> {
         parts.iter().map(|(name, rows)| self.stored_matrix(name, *rows, cols)).collect()
+    }
+
+    /// Reads a tensor `[parts * rows, cols]` as `parts` matrices.
+    pub(super) fn stored_parts(
+        &mut self,
+        name: &str,
+        (parts, rows): (usize, usize),
+        cols: usize,
+    ) -> Result<Vec<StoredMatrix>, LoadError> {
+        let reason = || format!("its rows can't be cut into parts of {rows}");
+        let whole = self.stored_matrix(name, parts * rows, cols)?;
+        whole.row_parts(parts).ok_or_else(|| self.weights.invalid(name, &reason()))
     }
 
     fn stored_matrix(&mut self, name: &str, rows: usize, cols: usize) -> Result<StoredMatrix, LoadError> {
@@ -217,6 +234,11 @@ impl<'a, B: Backend> Loading<'a, B> {
         let offset = self.norms.offset;
         let weight = self.tensor(name, &[width])?.map(|weight| (weight + offset) * factor);
         self.backend.vector(&[weight])
+    }
+
+    /// Loads a norm whose weight nothing is added to.
+    pub(super) fn plain_norm(&mut self, name: &str, width: usize) -> Result<(WeightTensor, f32), LoadError> {
+        Ok((self.tensor(name, &[width])?, self.norms.eps))
     }
 
     /// Loads several vectors as one, concatenated.

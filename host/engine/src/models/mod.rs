@@ -6,6 +6,7 @@
 
 mod backend;
 mod config;
+mod costs;
 mod decoder;
 mod error;
 mod fields;
@@ -28,15 +29,15 @@ pub use backend::Backend;
 pub use config::{
     AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, Factors, GatedConfig, GatedLayout,
     GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, ProjectionLayout,
-    Quantization,
+    Quantization, SharedExpert,
 };
+pub use costs::{Op, OpCost, OpCosts};
 pub use decoder::Model;
 pub use error::LoadError;
 pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
 pub use stored::{CodeKind, ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{BlockTensor, Codes, Dtype, StoredTensor, WeightTensor};
-pub use timed::{Op, OpCost, OpCosts};
 pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 

@@ -2,8 +2,8 @@
 //! too, are of crate `ops`.
 
 pub use ::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, QkvShape, QueryScaling,
-    Routing, Scoring, Store,
+    AttentionSpec, DeltaLayout, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms,
+    HeadPairing, MlaShape, Norm, QkvShape, QueryScaling, Routing, Scoring, Store,
 };
 
 pub use super::rope::{Llama3Scaling, LongRopeScaling, RopeScaling, RopeSpec, RopeTable, YarnScaling};

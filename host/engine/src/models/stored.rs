@@ -87,6 +87,21 @@ impl StoredMatrix {
         }
     }
 
+    /// The rows cut into `count` equal parts; `None` where the matrix isn't stored by rows, or a
+    /// block of scales has rows of two parts.
+    pub(super) fn row_parts(&self, count: usize) -> Option<Vec<Self>> {
+        match self {
+            Self::Plain(tensor) => Some(tensor.parts(count).map(Self::Plain).collect()),
+            Self::Fp8 { codes, scales, block } => {
+                let is_whole = (codes.shape[0] / count).is_multiple_of(block.0);
+                let both = || codes.parts(count).zip(scales.parts(count));
+                let one = |(codes, scales)| Self::Fp8 { codes, scales, block: *block };
+                is_whole.then(|| both().map(one).collect())
+            }
+            Self::Transposed(_) | Self::Mxfp4 { .. } | Self::Blocks(_) => None,
+        }
+    }
+
     /// (rows, cols).
     pub fn shape(&self) -> (usize, usize) {
         let two = |shape: &[usize]| match *shape {
@@ -122,7 +137,8 @@ pub enum WeightRole {
     /// Gate and up of a feed-forward part, in two parts of equally many rows or one of both. Only
     /// [`Backend::gated`](super::Backend::gated) reads it.
     GateUp,
-    /// Router: makes the scores that experts are chosen by.
+    /// Router: makes the scores that experts are chosen by, or others on which small differences
+    /// tell.
     Router,
     /// Head: makes the logits.
     Head,

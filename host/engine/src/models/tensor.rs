@@ -70,6 +70,20 @@ impl<E: Copy> StoredTensor<E> {
         bytes.random_values().behind(self.range.start)
     }
 
+    /// The first dimension cut into `count` equal parts, each a tensor of as many dimensions.
+    ///
+    /// # Panics
+    /// `count` doesn't divide the first dimension.
+    pub(super) fn parts(&self, count: usize) -> impl Iterator<Item = Self> {
+        assert!(self.shape[0].is_multiple_of(count), "{count} parts of {}", self.shape[0]);
+        let size = self.range.len() / count;
+        (0..count).map(move |i| {
+            let (mut shape, start) = (self.shape.clone(), self.range.start + i * size);
+            shape[0] /= count;
+            Self { dtype: self.dtype, shape, file: self.file.clone(), range: start..start + size }
+        })
+    }
+
     /// Part `i` of the first dimension, as a tensor whose shape lacks this dimension.
     ///
     /// # Panics

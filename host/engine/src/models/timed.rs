@@ -5,99 +5,16 @@
 //! that of the call, so it is meaningful only for devices whose calls return when their work is
 //! done. Used by benchmarks.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::costs::{Op, OpCosts};
 use super::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm, RopeTable, Routing, Store,
-    TensorRole,
+    AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
+    RopeTable, Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
 use super::{Backend, LoadError};
-
-/// Kinds of operations, in the order of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
-    /// Rows of the embedding.
-    Embedding,
-    /// Norms, rotation, and writing the cache.
-    NormRope,
-    /// Projections by one matrix.
-    Linear,
-    /// Attention over the cache.
-    Attention,
-    /// The activation between projections.
-    Activation,
-    /// The choice of experts, and the experts.
-    Experts,
-    /// The last norm and the logits.
-    Head,
-}
-
-impl Op {
-    /// All kinds, in the order of a step.
-    pub const ALL: [Self; 7] = [
-        Self::Embedding,
-        Self::NormRope,
-        Self::Linear,
-        Self::Attention,
-        Self::Activation,
-        Self::Experts,
-        Self::Head,
-    ];
-
-    /// Name for people, and for columns of tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Embedding => "embedding",
-            Self::NormRope => "norm_rope",
-            Self::Linear => "linear",
-            Self::Attention => "attention",
-            Self::Activation => "activation",
-            Self::Experts => "experts",
-            Self::Head => "head",
-        }
-    }
-}
-
-/// Costs of the operations of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OpCost {
-    /// Time of all calls.
-    pub time: Duration,
-    /// Number of calls.
-    pub calls: u64,
-    /// Bytes of weights that were read; those of the embedding aren't counted.
-    pub weight_bytes: u64,
-    /// Bytes of the KV cache that were read, once for each sequence.
-    pub cache_bytes: u64,
-}
-
-/// Costs of the operations of some steps, by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OpCosts([OpCost; Op::ALL.len()]);
-
-impl OpCosts {
-    /// Costs of one kind.
-    pub fn of(&self, op: Op) -> OpCost {
-        self.0[op as usize]
-    }
-
-    /// Costs of one kind, to add to.
-    pub fn of_mut(&mut self, op: Op) -> &mut OpCost {
-        &mut self.0[op as usize]
-    }
-
-    /// Costs of all kinds together.
-    pub fn total(&self) -> OpCost {
-        self.0.iter().fold(OpCost::default(), |all, one| OpCost {
-            time: all.time + one.time,
-            calls: all.calls + one.calls,
-            weight_bytes: all.weight_bytes + one.weight_bytes,
-            cache_bytes: all.cache_bytes + one.cache_bytes,
-        })
-    }
-}
 
 /// Number of bytes that operations of the current step read.
 pub(crate) trait TrafficCounter: Backend {
@@ -109,6 +26,10 @@ pub(crate) trait TrafficCounter: Backend {
     fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
     /// Bytes of the projection of compressed rows.
     fn mla_bytes(&self, weights: &Self::MlaWeights) -> u64;
+    /// Bytes of the projection of gates.
+    fn gate_bytes(&self, gate: &Self::SigmoidGate) -> u64;
+    /// Bytes of one layer's states of the step's sequences.
+    fn state_bytes(&self) -> u64;
     /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last
     /// `window` tokens, or all.
     fn cache_bytes(&self, window: Option<usize>) -> u64;
@@ -171,6 +92,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     type Experts = B::Experts;
     type Routes = B::Routes;
     type MlaWeights = B::MlaWeights;
+    type SigmoidGate = B::SigmoidGate;
+    type DeltaWeights = B::DeltaWeights;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<B::Matrix, LoadError> {
         self.inner.matrix(parts, role)
@@ -208,6 +131,18 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         projection: &StoredMatrix,
     ) -> Result<B::MlaWeights, LoadError> {
         self.inner.mla_weights(shape, scale, projection)
+    }
+
+    fn sigmoid_gate(&mut self, parts: &[StoredMatrix]) -> Result<B::SigmoidGate, LoadError> {
+        self.inner.sigmoid_gate(parts)
+    }
+
+    fn delta_weights(
+        &mut self,
+        shape: DeltaShape,
+        weights: DeltaWeights<WeightTensor>,
+    ) -> Result<B::DeltaWeights, LoadError> {
+        self.inner.delta_weights(shape, weights)
     }
 
     fn embed(&mut self, table: &B::Matrix, factor: f32, out: &mut B::Tensor) {
@@ -292,6 +227,29 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     ) {
         let reads = |inner: &B| (inner.mla_bytes(weights), inner.cache_bytes(None));
         self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
+    }
+
+    fn sigmoid_mul(
+        &mut self,
+        x: &B::Tensor,
+        gate: &B::SigmoidGate,
+        gates: &mut B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let work = |inner: &mut B| inner.sigmoid_mul(x, gate, gates, out);
+        self.run(Op::Linear, |inner| (inner.gate_bytes(gate), 0), work);
+    }
+
+    fn gated_delta(
+        &mut self,
+        layer: usize,
+        weights: &B::DeltaWeights,
+        projected: &B::Tensor,
+        rates: &B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let reads = |inner: &B| (0, inner.state_bytes());
+        self.run(Op::Attention, reads, |inner| inner.gated_delta(layer, weights, projected, rates, out));
     }
 
     fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix) {

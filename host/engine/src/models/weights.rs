@@ -158,6 +158,11 @@ impl Weights {
         self.gguf().is_some_and(GgufWeights::are_blocks)
     }
 
+    /// Whether the files have this tensor; false without files.
+    pub(super) fn has(&self, name: &str) -> bool {
+        matches!(&self.0, WeightSource::Files { tensors, .. } if tensors.contains_key(name))
+    }
+
     /// Whether a tensor is stored as FP8 codes; false for a tensor that isn't there.
     pub(super) fn is_fp8(&self, name: &str) -> bool {
         match &self.0 {

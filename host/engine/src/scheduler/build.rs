@@ -2,6 +2,7 @@
 
 use super::Scheduler;
 use super::in_flight::{InFlightStep, StepEntry};
+use super::states;
 use crate::batch::{Batch, LAST, TableEdit};
 use crate::sequence::Sequence;
 
@@ -18,6 +19,11 @@ impl Scheduler {
                 let computed = sequence.computed + sequence.scheduled;
                 let first = self.batch.logit_rows.len();
                 let scores_from = push(&mut self.batch, sequence, block_size);
+                let saves = if self.has_states {
+                    states::push(&mut self.batch, sequence, &mut self.pool)
+                } else {
+                    Vec::new()
+                };
                 if scores_from.is_none() && first < self.batch.logit_rows.len() {
                     sequence.prepare_mask();
                 }
@@ -28,6 +34,7 @@ impl Scheduler {
                     draft: std::mem::take(&mut sequence.draft),
                     rows: first..self.batch.logit_rows.len(),
                     scores_from,
+                    saves,
                     is_late: false,
                     error: sequence.fault.take().map(Into::into),
                 });
@@ -36,6 +43,7 @@ impl Scheduler {
         // Both passes above select sequences by `scheduled`, so it is cleared only now.
         for sequence in self.running.iter_mut().filter(|one| one.scheduled > 0) {
             sequence.computed += std::mem::take(&mut sequence.scheduled);
+            self.pool.end_load(&mut sequence.table);
         }
         step.rows = self.batch.logit_rows.len();
         let any = !step.entries.is_empty();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::states::SavedState;
 use crate::error::GenerationError;
 
 /// One step under way.
@@ -32,6 +33,8 @@ pub(super) struct StepEntry {
     pub(super) rows: Range<usize>,
     /// Position of the first row, where the rows score tokens of the prompt.
     pub(super) scores_from: Option<usize>,
+    /// Snapshots that the step saves of the sequence's state.
+    pub(super) saves: Vec<SavedState>,
     /// Whether the mask was late, so that nothing was sampled for the sequence.
     pub(super) is_late: bool,
     /// Error found before the step is done, because of which the sequence takes none of its tokens.

@@ -7,7 +7,8 @@
 //! holds the most (`holdings.rs`), of these the one of the lowest priority, the last to begin
 //! first. So does a principal that holds more than a waiting one would (`give_way.rs`). A sequence
 //! whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other
-//! sequences don't wait for it. Invariants: some sequence that isn't paused goes on in every step,
+//! sequences don't wait for it. Where layers keep states, snapshots of these are what the prefix
+//! cache and preempted sequences go on from (`states.rs`). Invariants: some sequence that isn't paused goes on in every step,
 //! unless all wait for masks; of one principal's, the one of the highest priority that began first
 //! is preempted last; a paused sequence costs others nothing; a sequence's tokens don't depend on
 //! the others in the step; nothing here depends on the tokens that a step under way will bring, or
@@ -26,6 +27,7 @@ mod plan;
 mod queue;
 mod retire;
 mod speculate;
+mod states;
 mod virtual_tokens;
 #[cfg(test)]
 mod watch;
@@ -41,18 +43,25 @@ use crate::generation::Finish;
 use crate::info::EngineStats;
 use crate::lanes::Lanes;
 use crate::options::LocalOptions;
-use crate::runner::RunnerShape;
+use crate::runner::{RunnerShape, StatesShape};
 use crate::sequence::Sequence;
 
 use draw_buffers::DrawBuffers;
 use in_flight::InFlightStep;
 use queue::Queue;
+#[cfg(test)]
+pub(crate) use states::{ANSWER_TOKENS, END_MARGIN};
 
 /// Scheduler with all sequences of an engine.
 pub(crate) struct Scheduler {
     options: LocalOptions,
     /// Rows of logits in a step that score tokens of prompts.
     score_rows: usize,
+    /// Whether layers keep states of sequences.
+    has_states: bool,
+    /// Number of snapshots.
+    #[cfg(test)]
+    snapshots: usize,
     pool: BlockPool,
     lanes: Lanes,
     /// Sequences that hold KV blocks, in the order in which they began.
@@ -82,8 +91,18 @@ impl Scheduler {
         let max_rows = shape.batch_tokens.max(1);
         options.sequences = options.sequences.clamp(1, max_rows.min(shape.lanes).max(1));
         options.batch_tokens = options.batch_tokens.clamp(options.sequences, max_rows);
+        let mut pool = BlockPool::new(shape.blocks, shape.block_size, options.prefix_cache);
+        if let Some(StatesShape { snapshots, tentative }) = shape.states {
+            pool = pool.with_snapshots(snapshots);
+            // Beside a draft, the token before it may be taken back.
+            let most = tentative.saturating_sub(1);
+            options.speculation.draft_tokens = options.speculation.draft_tokens.min(most);
+        }
         Self {
-            pool: BlockPool::new(shape.blocks, shape.block_size, options.prefix_cache),
+            pool,
+            has_states: shape.states.is_some(),
+            #[cfg(test)]
+            snapshots: shape.states.map_or(0, |states| states.snapshots),
             lanes: Lanes::new(shape.lanes),
             score_rows: shape.score_rows,
             options,

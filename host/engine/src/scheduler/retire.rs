@@ -3,6 +3,7 @@
 
 use super::Scheduler;
 use super::in_flight::StepEntry;
+use super::states::SaveKind;
 use crate::error::GenerationError;
 use crate::generation::Finish;
 use crate::runner::{RunError, SampleError, Sampled};
@@ -39,15 +40,26 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Adds the full blocks that are computed by now to the prefix cache: of the first `accepted`
-    /// tokens only, never of drafts.
+    /// Adds the full blocks that are computed by now to the prefix cache, and the snapshots that the
+    /// step has saved: of the first `accepted` tokens only, never of drafts.
     fn publish_blocks(&mut self, entry: &StepEntry, accepted: usize) {
+        let computed = entry.computed.min(accepted);
+        let at = self.running.binary_search_by_key(&entry.admission, |one| one.admission).ok();
         // A sequence that was preempted has no blocks, or other ones.
-        if let Ok(at) = self.running.binary_search_by_key(&entry.admission, |one| one.admission)
-            && let sequence = &mut self.running[at]
-            && sequence.block_epoch == entry.block_epoch
-        {
-            self.pool.publish(&mut sequence.table, &sequence.tokens, entry.computed.min(accepted));
+        let at = at.filter(|at| self.running[*at].block_epoch == entry.block_epoch);
+        if let Some(at) = at {
+            let sequence = &mut self.running[at];
+            self.pool.publish(&mut sequence.table, &sequence.tokens, computed);
+        }
+        for save in &entry.saves {
+            match at.filter(|_| save.position <= computed) {
+                Some(at) => {
+                    let (table, saved) = (&mut self.running[at].table, (save.snapshot, save.position));
+                    let of_answer = save.kind == SaveKind::Answer;
+                    self.pool.keep_snapshot(table, saved, save.kind.rank(), of_answer);
+                }
+                None => self.pool.drop_snapshot(save.snapshot),
+            }
         }
     }
 
@@ -108,6 +120,7 @@ impl Scheduler {
     pub(crate) fn fail(&mut self, error: &RunError) {
         tracing::error!(%error, "a step failed");
         for entry in self.steps_in_flight.split_off(0).into_iter().flat_map(|step| step.entries) {
+            entry.saves.iter().for_each(|save| self.pool.drop_snapshot(save.snapshot));
             if let Some(sequence) = self.lookup(entry.admission)
                 && !sequence.outlet.is_ended()
             {

@@ -22,6 +22,11 @@ impl Scheduler {
     /// Checks the invariants that hold between any two steps.
     pub(crate) fn audit(&self) {
         self.pool.audit(self.running.iter().map(|one| &one.table));
+        let saving =
+            self.steps_in_flight.iter().flat_map(|step| &step.entries).map(|entry| entry.saves.len());
+        let (snapshots, loading) = self.pool.snapshot_counts();
+        assert_eq!(snapshots + saving.sum::<usize>(), self.snapshots, "no snapshot is lost");
+        assert!(loading <= self.running.len(), "who is about to load a snapshot runs");
         assert!(self.running.is_sorted_by(|a, b| a.admission < b.admission));
         assert!(self.preempted.is_sorted_by(|a, b| a.admission < b.admission));
         let lanes: std::collections::HashSet<_> = self.running.iter().map(|one| one.lane).collect();

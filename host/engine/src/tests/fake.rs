@@ -3,7 +3,10 @@
 //!
 //! The value it keeps for a token is a hash of the token and of all values before it, read back
 //! through the block table; logits are a function of the last value. So a token is right only if
-//! everything before it was found where it belongs.
+//! everything before it was found where it belongs. With states, a lane's state is the value of the
+//! last token that it has seen, which must be that of the token before the next one.
+
+mod states;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 use seeded::SplitMix64;
 
-use crate::batch::{Batch, BlockTables, LAST};
+use crate::batch::{Batch, BlockTables, LAST, StatePlan};
 use crate::cpu::Sampler;
 use crate::engine_step::engine_step;
 use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
@@ -24,6 +27,7 @@ use crate::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
 use crate::token::{SamplingParams, Token};
+use states::FakeStates;
 
 pub(crate) const VOCAB: u32 = 40;
 /// A token after which the fake's logits are NaN. It and id 38 are never sampled.
@@ -39,6 +43,7 @@ pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
         block_size,
         blocks,
         lanes: blocks,
+        states: None,
         ahead: 0,
     }
 }
@@ -65,6 +70,7 @@ pub(crate) struct FakeRunner {
     tables: BlockTables,
     /// Per slot: position and value.
     cells: Vec<Option<(u32, u64)>>,
+    states: FakeStates,
     /// Lanes and logits of the step that wasn't sampled.
     forwarded: Option<(Vec<u32>, Vec<f32>)>,
     /// Per lane: the token that was sampled last.
@@ -90,6 +96,7 @@ impl FakeRunner {
     pub(crate) fn new(shape: RunnerShape) -> Self {
         let slots = shape.blocks * shape.block_size;
         Self {
+            states: FakeStates::new(&shape),
             shape,
             tables: BlockTables::default(),
             cells: vec![None; slots],
@@ -122,13 +129,16 @@ impl FakeRunner {
     }
 
     fn value(&self, lane: u32, position: u32, token: u32) -> u64 {
+        (0..position).fold(mix(0, u64::from(token)), |hash, at| mix(hash, self.cell(lane, at)))
+    }
+
+    /// Value of an earlier token of a lane, read through its block table.
+    fn cell(&self, lane: u32, at: u32) -> u64 {
         let (size, table) = (self.shape.block_size, self.tables.lane(lane));
-        (0..position).fold(mix(0, u64::from(token)), |hash, at| {
-            let slot = table[at as usize / size] as usize * size + at as usize % size;
-            let (stored, value) = self.cells[slot].expect("a slot that was never written is read");
-            assert_eq!(stored, at, "slot {slot} holds another position");
-            mix(hash, value)
-        })
+        let slot = table[at as usize / size] as usize * size + at as usize % size;
+        let (stored, value) = self.cells[slot].expect("a slot that was never written is read");
+        assert_eq!(stored, at, "slot {slot} holds another position");
+        value
     }
 
     fn check(&self, batch: &Batch) {
@@ -140,7 +150,12 @@ impl FakeRunner {
         assert!(self.drawn.len() <= self.shape.ahead, "a step wasn't collected");
     }
 
-    fn compute(&mut self, batch: &Batch, fails_on: Option<u32>) -> Option<(Vec<u32>, Vec<f32>)> {
+    fn compute(
+        &mut self,
+        batch: &Batch,
+        plan: &StatePlan,
+        fails_on: Option<u32>,
+    ) -> Option<(Vec<u32>, Vec<f32>)> {
         let (mut lanes, mut rows) = (Vec::new(), Vec::new());
         for (sequence, &lane) in batch.lanes.iter().enumerate() {
             for row in batch.starts[sequence]..batch.starts[sequence + 1] {
@@ -151,6 +166,8 @@ impl FakeRunner {
                     return None;
                 }
                 let value = self.value(lane, position, token);
+                let before = position.checked_sub(1).map(|at| self.cell(lane, at));
+                self.states.advance(plan, batch, (sequence, row), (before.unwrap_or(0), value));
                 self.cells[batch.slots[row as usize] as usize] = Some((position, value));
                 if batch.logit_rows.contains(&row) {
                     lanes.push(lane);
@@ -172,7 +189,8 @@ impl Runner for FakeRunner {
         self.check(batch);
         self.count_call()?;
         self.computed += batch.tokens.len();
-        self.forwarded = self.compute(batch, self.fails_on);
+        let plan = self.states.begin(&self.shape, batch)?;
+        self.forwarded = self.compute(batch, &plan, self.fails_on);
         if self.forwarded.is_none() {
             return Err(self.fail());
         }

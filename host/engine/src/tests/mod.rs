@@ -17,4 +17,5 @@ mod sharing;
 mod simulation;
 mod speculation;
 mod start;
+mod states;
 mod steps;

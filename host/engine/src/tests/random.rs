@@ -7,7 +7,7 @@ use super::fake::{Client, Rig, alone, sampled, shape};
 use crate::generation::{Finish, GenerationRequest};
 use crate::logits::LogitsProcessors;
 use crate::options::LocalOptions;
-use crate::runner::RunnerShape;
+use crate::runner::{RunnerShape, StatesShape};
 use crate::speculation::SpeculationOptions;
 
 /// One request and how its client behaves.
@@ -108,8 +108,10 @@ proptest! {
         options in options(),
         (blocks, block_size) in (10..30usize, 4..7usize),
         (lanes, ahead, score_rows) in (1..8usize, 0..2usize, 1..9usize),
+        states in proptest::option::of((1..9usize, 1..6usize)),
     ) {
-        let shape = RunnerShape { score_rows, lanes, ahead, ..shape(blocks, block_size) };
+        let states = states.map(|(snapshots, tentative)| StatesShape { snapshots, tentative });
+        let shape = RunnerShape { score_rows, lanes, states, ahead, ..shape(blocks, block_size) };
         let mut rig = Rig::new(shape, options);
         let clients = drive(&mut rig, &visits);
         for (client, visit) in clients.iter().zip(&visits) {

@@ -12,7 +12,7 @@ use super::masks::{NoTwins, words};
 use crate::error::GenerationError;
 use crate::generation::{Finish, GenerationRequest, TokenMask};
 use crate::options::LocalOptions;
-use crate::runner::{RunError, RunnerShape};
+use crate::runner::{RunError, RunnerShape, StatesShape};
 use crate::speculation::SpeculationOptions;
 
 const VISITS: u32 = 10_000;
@@ -200,7 +200,7 @@ fn expected(request: &GenerationRequest) -> (Vec<u32>, Finish) {
 }
 
 /// Runs all visits; panics where an invariant doesn't hold.
-fn simulate(seed: u64, ahead: usize) {
+fn simulate(seed: u64, ahead: usize, of_layers: Option<StatesShape>) {
     let mut random = Random(SplitMix64::new(seed));
     let visits = (0..VISITS).map(|_| Visit::new(&mut random)).collect();
     let options = LocalOptions {
@@ -210,7 +210,7 @@ fn simulate(seed: u64, ahead: usize) {
         speculation: SpeculationOptions { draft_tokens: 5, decode_rows: 14 },
         ..LocalOptions::default()
     };
-    let mut rig = Rig::new(RunnerShape { ahead, lanes: 24, ..shape(70, 4) }, options);
+    let mut rig = Rig::new(RunnerShape { ahead, lanes: 24, states: of_layers, ..shape(70, 4) }, options);
     rig.runner.fails_every = FAILS_EVERY;
     let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), admitted: 0, time: 0 };
     while simulation.time < ARRIVING || !simulation.clients.is_empty() {
@@ -237,10 +237,17 @@ fn simulate(seed: u64, ahead: usize) {
 
 #[test]
 fn ten_thousand_requests_lose_and_starve_nothing() {
-    simulate(1, 0);
+    simulate(1, 0, None);
 }
 
 #[test]
 fn ten_thousand_requests_on_a_runner_that_is_ahead() {
-    simulate(2, 1);
+    simulate(2, 1, None);
+}
+
+#[test]
+fn ten_thousand_requests_of_layers_with_states() {
+    let states = |snapshots| Some(StatesShape { snapshots, tentative: 5 });
+    simulate(3, 0, states(12));
+    simulate(4, 1, states(3));
 }

@@ -14,6 +14,7 @@ import transformers
 
 import families
 import packed
+import recurrent
 import tiny
 
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
@@ -177,6 +178,6 @@ MODELS = {
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    models = MODELS | families.MODELS
+    models = MODELS | families.MODELS | recurrent.MODELS
     for chosen in sys.argv[1:] or models:
         tiny.make(chosen, *models[chosen])

@@ -92,3 +92,26 @@ class Mxfp4:
             elif not name.endswith("_scales"):
                 plain[name] = tensor
         return plain
+
+
+class Stacked:
+    """Experts as Qwen3.5 has them: `experts.gate_up_proj` and `experts.down_proj` of all, plain numbers."""
+
+    CONFIG = None
+
+    @classmethod
+    def pack(cls, tensors):
+        packed, parts = {}, {}
+        for name, weight in tensors.items():
+            prefix, found, rest = name.partition(".experts.")
+            if found:
+                expert, kind, _ = rest.split(".")
+                parts.setdefault(prefix, {})[int(expert), kind] = weight
+            else:
+                packed[name] = weight
+        for prefix, of in parts.items():
+            experts = range(1 + max(expert for expert, _ in of))
+            gate_up = [torch.cat([of[expert, "gate_proj"], of[expert, "up_proj"]]) for expert in experts]
+            packed[f"{prefix}.experts.gate_up_proj"] = torch.stack(gate_up)
+            packed[f"{prefix}.experts.down_proj"] = torch.stack([of[expert, "down_proj"] for expert in experts])
+        return packed, tensors

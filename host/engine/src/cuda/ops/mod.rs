@@ -5,6 +5,8 @@ mod linear;
 mod mla;
 mod moe;
 
+use std::convert::Infallible;
+
 use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite, size};
 
 #[cfg(test)]
@@ -13,10 +15,11 @@ use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
+use super::supported;
 use super::weights::{DeviceMatrix, DeviceVector, INTERLEAVED, Rope};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, GateActivation, HeadNorms, LayerInput, MlaShape, Norm, RopeTable,
-    Routing, Store, TensorRole,
+    AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, LayerInput,
+    MlaShape, Norm, RopeTable, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
@@ -30,6 +33,9 @@ impl Backend for CudaBackend {
     type Experts = DeviceExperts;
     type Routes = DeviceRoutes;
     type MlaWeights = DeviceMla;
+    // There are no kernels for these yet, so there is nothing to load.
+    type SigmoidGate = Infallible;
+    type DeltaWeights = Infallible;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<DeviceMatrix, LoadError> {
         let (driver, weights) = self.upload();
@@ -78,6 +84,18 @@ impl Backend for CudaBackend {
         projection: &StoredMatrix,
     ) -> Result<DeviceMla, LoadError> {
         self.load_mla(shape, scale, projection)
+    }
+
+    fn sigmoid_gate(&mut self, _: &[StoredMatrix]) -> Result<Infallible, LoadError> {
+        Err(supported::unsupported(supported::OUTPUT_GATES))
+    }
+
+    fn delta_weights(
+        &mut self,
+        _: DeltaShape,
+        _: DeltaWeights<WeightTensor>,
+    ) -> Result<Infallible, LoadError> {
+        Err(supported::unsupported(supported::DELTA))
     }
 
     fn embed(&mut self, table: &DeviceMatrix, factor: f32, out: &mut Tensor) {
@@ -203,6 +221,14 @@ impl Backend for CudaBackend {
 
     fn mla_attention(&mut self, layer: usize, weights: &DeviceMla, queries: &Tensor, out: &mut Tensor) {
         self.launch_mla_attention(layer, weights, queries, out);
+    }
+
+    fn sigmoid_mul(&mut self, _: &Tensor, gate: &Infallible, _: &mut Tensor, _: &mut Tensor) {
+        match *gate {}
+    }
+
+    fn gated_delta(&mut self, _: usize, weights: &Infallible, _: &Tensor, _: &Tensor, _: &mut Tensor) {
+        match *weights {}
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, head: &DeviceMatrix) {

@@ -4,6 +4,7 @@
 use super::common;
 use super::{
     AttentionConfig, ExpertLayout, ExpertsConfig, LatentConfig, LayerConfig, MlpConfig, ModelConfig,
+    SharedExpert,
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
@@ -83,7 +84,7 @@ fn experts(fields: Fields<'_>) -> Result<ExpertsConfig, LoadError> {
         scoring: scoring(fields, experts, per_token)?,
         activation: ExpertActivation::SwiGlu,
         layout: ExpertLayout::Separate { correction: true },
-        shared: (shared > 0).then_some(shared * intermediate),
+        shared: (shared > 0).then_some(SharedExpert { intermediate: shared * intermediate, gated: false }),
     })
 }
 

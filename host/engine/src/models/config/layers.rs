@@ -1,7 +1,9 @@
 //! Configuration of layers, for all families.
 
 use super::LayerCache;
-use crate::models::ops::{ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring};
+use crate::models::ops::{
+    DeltaShape, ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring,
+};
 
 /// The part of a layer that mixes tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,6 +12,8 @@ pub enum AttentionConfig {
     Grouped(GroupedConfig),
     /// All heads share a compressed row (MLA).
     Latent(LatentConfig),
+    /// Each head keeps a state of fixed size instead of keys and values (gated delta rule).
+    Delta(DeltaShape),
 }
 
 /// Sizes and optional parts of grouped-query attention.
@@ -49,6 +53,9 @@ pub enum ProjectionLayout {
     Separate,
     /// One tensor, in which they follow each other.
     Fused,
+    /// A tensor for each; that of the queries has for each head its query, then its output gate,
+    /// by whose sigmoid the head's result is multiplied.
+    WithGates,
 }
 
 /// Sizes of attention over a compressed cache.
@@ -124,15 +131,24 @@ pub struct ExpertsConfig {
     pub activation: ExpertActivation,
     /// How tensors are named and laid out.
     pub layout: ExpertLayout,
-    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there
-    /// is none.
-    pub shared: Option<usize>,
+    /// The shared expert, which every token goes to beside the chosen ones; `None`: there is none.
+    pub shared: Option<SharedExpert>,
+}
+
+/// An expert that every token goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedExpert {
+    /// Its width.
+    pub intermediate: usize,
+    /// Whether its result is multiplied by the sigmoid of a gate.
+    pub gated: bool,
 }
 
 /// Layout of experts in a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpertLayout {
-    /// Three tensors for each expert, no biases; the router is `gate`.
+    /// Three tensors for each expert, or one for gate and up of all experts, which follow each
+    /// other, and one for down of all; no biases. The router is `gate`.
     Separate {
         /// Whether the router has a correction, which is added to the scores for the choice.
         correction: bool,
@@ -170,18 +186,20 @@ impl AttentionConfig {
         matches!(self, Self::Grouped(attention) if attention.post_norm)
     }
 
-    /// What a layer with this window keeps in the KV cache.
-    pub(super) fn cache(&self, window: Option<usize>) -> LayerCache {
+    /// What a layer with this window keeps in the KV cache; `None` for one that keeps a state
+    /// instead.
+    pub(super) fn cache(&self, window: Option<usize>) -> Option<LayerCache> {
         match (*self, window) {
             (Self::Latent(LatentConfig { shape, .. }), _) => {
-                LayerCache::Latent { width: shape.cached_width() }
+                Some(LayerCache::Latent { width: shape.cached_width() })
             }
             (Self::Grouped(GroupedConfig { shape: QkvShape { kv_heads, head_dim, .. }, .. }), window) => {
-                match window {
+                Some(match window {
                     None => LayerCache::Full { kv_heads, head_dim },
                     Some(window) => LayerCache::Window { kv_heads, head_dim, window },
-                }
+                })
             }
+            (Self::Delta(_), _) => None,
         }
     }
 }

@@ -14,6 +14,7 @@ mod phi3;
 mod quantization;
 mod qwen2;
 mod qwen3;
+mod qwen3_5;
 mod smollm3;
 #[cfg(test)]
 mod tests;
@@ -22,12 +23,13 @@ use serde_json::{Map, Value};
 
 pub use layers::{
     AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, GatedConfig, GatedLayout, GroupedConfig,
-    LatentConfig, LayerConfig, MlpConfig, ProjectionLayout,
+    LatentConfig, LayerConfig, MlpConfig, ProjectionLayout, SharedExpert,
 };
 pub use quantization::Quantization;
 
 use super::LoadError;
 use super::fields::Fields;
+use super::ops::DeltaShape;
 use crate::files::ModelFiles;
 
 const FILE: &str = "config.json";
@@ -36,7 +38,7 @@ type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
 /// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
 /// reader of the configuration.
-const FAMILIES: [(&str, &[&str], Reader); 16] = [
+const FAMILIES: [(&str, &[&str], Reader); 19] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
     ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
@@ -44,6 +46,9 @@ const FAMILIES: [(&str, &[&str], Reader); 16] = [
     ("Qwen2_5_VLForConditionalGeneration", &["qwen2_5_vl", "qwen2_5_vl_text"], qwen2::read),
     ("Qwen3ForCausalLM", &["qwen3", "qwen3_vl_text"], qwen3::read_dense),
     ("Qwen3MoeForCausalLM", &["qwen3_moe"], qwen3::read_moe),
+    ("Qwen3_5ForCausalLM", &["qwen3_5_text"], qwen3_5::read_dense),
+    ("Qwen3_5MoeForCausalLM", &["qwen3_5_moe_text"], qwen3_5::read_moe),
+    ("Qwen3NextForCausalLM", &["qwen3_next"], qwen3_5::read_next),
     ("Gemma3ForCausalLM", &["gemma3_text"], gemma3::read),
     ("Phi3ForCausalLM", &["phi3"], phi3::read),
     ("SmolLM3ForCausalLM", &["smollm3"], smollm3::read),
@@ -149,9 +154,19 @@ impl ModelConfig {
         }
     }
 
-    /// What each layer keeps in the KV cache.
+    /// What each layer keeps in the KV cache, without layers that keep nothing there.
     pub fn cache(&self) -> Vec<LayerCache> {
-        self.layers.iter().map(|layer| layer.attention.cache(layer.window)).collect()
+        self.layers.iter().filter_map(|layer| layer.attention.cache(layer.window)).collect()
+    }
+
+    /// States that layers keep of a sequence, of one shape: the shape, and the number of layers;
+    /// `None` for a model without such layers.
+    pub fn states(&self) -> Option<(DeltaShape, usize)> {
+        let shapes = self.layers.iter().filter_map(|layer| match layer.attention {
+            AttentionConfig::Delta(shape) => Some(shape),
+            AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => None,
+        });
+        Some((shapes.clone().next()?, shapes.count()))
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) struct GroupedAttention<B: Backend> {
     qkv_bias: Option<B::Vector>,
     norms: Option<HeadNorms<B::Vector>>,
     sinks: Option<B::Vector>,
+    output_gate: Option<B::SigmoidGate>,
     o: B::Matrix,
     o_bias: Option<B::Vector>,
     post_norm: Option<Norm<B::Vector>>,
@@ -27,6 +28,8 @@ pub(super) struct GroupedAttention<B: Backend> {
 pub(super) struct AttentionScratch<T> {
     qkv: T,
     attended: T,
+    /// Of width one for a model without output gates.
+    gates: T,
 }
 
 impl<T> AttentionScratch<T> {
@@ -37,10 +40,13 @@ impl<T> AttentionScratch<T> {
     ) -> Result<Self, LoadError> {
         let (qkv, attended) =
             config.map_or((1, 1), |config| (config.shape.width(), config.shape.out_width()));
-        Ok(Self {
-            qkv: backend.tensor(TensorRole::Inputs, qkv)?,
-            attended: backend.tensor(TensorRole::Inputs, attended)?,
-        })
+        let gates = if config.is_some_and(|config| config.layout == ProjectionLayout::WithGates) {
+            attended
+        } else {
+            1
+        };
+        let mut tensor = |width| backend.tensor(TensorRole::Inputs, width);
+        Ok(Self { qkv: tensor(qkv)?, attended: tensor(attended)?, gates: tensor(gates)? })
     }
 }
 
@@ -58,7 +64,12 @@ impl<B: Backend> GroupedAttention<B> {
             let tensor = |(part, rows): &(&str, usize)| (name(&format!("{part}.{kind}")), *rows);
             projections(shape, layout).iter().map(tensor).collect()
         };
-        let weights = loading.stacked(WeightRole::Linear, &qkv("weight"), hidden)?;
+        let (weights, output_gate) = if layout == ProjectionLayout::WithGates {
+            let (weights, gate) = with_output_gate(loading, prefix, hidden, shape)?;
+            (weights, Some(gate))
+        } else {
+            (loading.stacked(WeightRole::Linear, &qkv("weight"), hidden)?, None)
+        };
         let has_qkv_bias = bias != AttentionBias::None;
         let qkv_bias = has_qkv_bias.then(|| loading.joined(&qkv("bias"))).transpose()?;
         let norms = head_norms.then(|| head_norms_of(loading, prefix, shape.head_dim)).transpose()?;
@@ -67,7 +78,8 @@ impl<B: Backend> GroupedAttention<B> {
         let has_o_bias = bias == AttentionBias::All;
         let o_bias = has_o_bias.then(|| loading.vector(&name("o_proj.bias"), hidden)).transpose()?;
         let post_norm = config.post_norm.then(|| loading.norm(post_norm, hidden)).transpose()?;
-        Ok(Self { shape, scale, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias, post_norm })
+        let qkv = weights;
+        Ok(Self { shape, scale, window, qkv, qkv_bias, norms, sinks, output_gate, o, o_bias, post_norm })
     }
 
     /// Computes attention of the norm of the stream over cache layer `layer`, and adds it to the
@@ -79,23 +91,52 @@ impl<B: Backend> GroupedAttention<B> {
         scratch: &mut AttentionScratch<B::Tensor>,
         stream: &mut ResidualStream<B>,
     ) {
-        let AttentionScratch { qkv, attended } = scratch;
+        let AttentionScratch { qkv, attended, gates } = scratch;
         let Self { shape, scale, window, .. } = *self;
         let spec = AttentionSpec { shape, scale, window, sinks: self.sinks.as_ref() };
         let norms = self.norms.as_ref().map(HeadNorms::as_ref);
-        backend.linear_of(stream.input(norm), &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
+        let bias = self.qkv_bias.as_ref();
+        if self.output_gate.is_some() {
+            // Computed once, since the projection of gates reads it, too.
+            stream.normalize(backend, norm);
+            backend.linear(&stream.normed, &self.qkv, bias, Store::Overwrite, qkv);
+        } else {
+            backend.linear_of(stream.input(norm), &self.qkv, bias, Store::Overwrite, qkv);
+        }
         backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
         backend.attention(layer, spec, qkv, attended);
+        if let Some(gate) = &self.output_gate {
+            backend.sigmoid_mul(&stream.normed, gate, gates, attended);
+        }
         let post_norm = self.post_norm.as_ref().map(Norm::as_ref);
         stream.add_linear(backend, attended, (&self.o, self.o_bias.as_ref()), post_norm);
     }
+}
+
+/// Loads the projections of queries, keys and values, and that of the output gates, which lies with
+/// the one of the queries, head by head.
+fn with_output_gate<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    hidden: usize,
+    QkvShape { heads, kv_heads, head_dim }: QkvShape,
+) -> Result<(B::Matrix, B::SigmoidGate), LoadError> {
+    let name = |part: &str| format!("{prefix}.{part}_proj.weight");
+    let both = loading.stored_parts(&name("q"), (2 * heads, head_dim), hidden)?;
+    let of = |first: usize| both.iter().skip(first).step_by(2).cloned();
+    let kv = ["k", "v"].map(|part| (name(part), kv_heads * head_dim));
+    let qkv: Vec<_> = of(0).chain(loading.stored(&kv.into(), hidden)?).collect();
+    let gates: Vec<_> = of(1).collect();
+    Ok((loading.backend.matrix(&qkv, WeightRole::Linear)?, loading.backend.sigmoid_gate(&gates)?))
 }
 
 /// (name, rows) of the tensors that have the projections of queries, keys and values.
 fn projections(shape: QkvShape, layout: ProjectionLayout) -> Vec<(&'static str, usize)> {
     let (q, kv) = (shape.out_width(), shape.kv_heads * shape.head_dim);
     match layout {
-        ProjectionLayout::Separate => vec![("q_proj", q), ("k_proj", kv), ("v_proj", kv)],
+        ProjectionLayout::Separate | ProjectionLayout::WithGates => {
+            vec![("q_proj", q), ("k_proj", kv), ("v_proj", kv)]
+        }
         ProjectionLayout::Fused => vec![("qkv_proj", shape.width())],
     }
 }

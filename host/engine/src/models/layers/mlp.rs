@@ -34,6 +34,13 @@ pub(super) struct GatedMlp<B: Backend> {
     post_norm: Option<Norm<B::Vector>>,
 }
 
+/// Gate of a layer's result.
+pub(super) struct ResultGate<'a, B: Backend> {
+    pub(super) projection: &'a B::SigmoidGate,
+    /// Buffer for its values.
+    pub(super) values: &'a mut B::Tensor,
+}
+
 impl<B: Backend> GatedMlp<B> {
     /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
     pub(super) fn load(
@@ -70,15 +77,18 @@ impl<B: Backend> GatedMlp<B> {
         stream.add_linear(backend, &scratch.activated, (&self.down, None), post_norm);
     }
 
-    /// Adds the layer's result for `x` to `hidden`.
+    /// Adds the layer's result for `x` to `hidden`, times the sigmoid of a gate if there is one.
     pub(super) fn forward_of(
         &self,
         backend: &mut B,
         x: &B::Tensor,
-        scratch: &mut MlpScratch<B::Tensor>,
+        (scratch, gate): (&mut MlpScratch<B::Tensor>, Option<ResultGate<'_, B>>),
         hidden: &mut B::Tensor,
     ) {
         self.activate(backend, LayerInput::Plain(x), scratch);
+        if let Some(ResultGate { projection, values }) = gate {
+            backend.sigmoid_mul(x, projection, values, &mut scratch.activated);
+        }
         backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
     }
 

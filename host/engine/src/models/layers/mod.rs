@@ -2,6 +2,7 @@
 //! added to the residual stream, perhaps behind a second norm.
 
 mod attention;
+mod delta;
 mod mla;
 mod mlp;
 mod moe;
@@ -12,6 +13,7 @@ use super::loading::Loading;
 use super::ops::Norm;
 use super::{Backend, LoadError};
 use attention::GroupedAttention;
+use delta::DeltaMixer;
 use mla::LatentAttention;
 use mlp::GatedMlp;
 use moe::MoeMlp;
@@ -33,6 +35,7 @@ pub(super) struct Layer<B: Backend> {
 enum Mixer<B: Backend> {
     Grouped(GroupedAttention<B>),
     Latent(LatentAttention<B>),
+    Delta(DeltaMixer<B>),
 }
 
 #[derive(Debug)]
@@ -47,6 +50,7 @@ enum Mlp<B: Backend> {
 pub(super) struct LayerScratch<B: Backend> {
     grouped: attention::AttentionScratch<B::Tensor>,
     latent: mla::MlaLayerScratch<B::Tensor>,
+    delta: delta::DeltaScratch<B::Tensor>,
     gated: mlp::MlpScratch<B::Tensor>,
     experts: moe::MoeLayerScratch<B>,
 }
@@ -56,11 +60,11 @@ impl<B: Backend> LayerScratch<B> {
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
         let grouped = config.layers.iter().find_map(|layer| match &layer.attention {
             AttentionConfig::Grouped(sizes) => Some(sizes),
-            AttentionConfig::Latent(_) => None,
+            AttentionConfig::Latent(_) | AttentionConfig::Delta(_) => None,
         });
         let latent = config.layers.iter().find_map(|layer| match &layer.attention {
             AttentionConfig::Latent(sizes) => Some(sizes),
-            AttentionConfig::Grouped(_) => None,
+            AttentionConfig::Grouped(_) | AttentionConfig::Delta(_) => None,
         });
         let gated = config.layers.iter().find_map(|layer| match &layer.mlp {
             MlpConfig::Gated(sizes) => Some(sizes.intermediate),
@@ -73,6 +77,7 @@ impl<B: Backend> LayerScratch<B> {
         Ok(Self {
             grouped: attention::AttentionScratch::new(backend, grouped)?,
             latent: mla::MlaLayerScratch::new(backend, latent)?,
+            delta: delta::DeltaScratch::new(backend, config.states().map(|(shape, _)| shape))?,
             gated: mlp::MlpScratch::new(backend, gated)?,
             experts: moe::MoeLayerScratch::new(backend, experts)?,
         })
@@ -96,6 +101,10 @@ impl<B: Backend> Mixer<B> {
             }
             AttentionConfig::Latent(config) => {
                 Self::Latent(LatentAttention::load(loading, &prefix, hidden, config)?)
+            }
+            AttentionConfig::Delta(shape) => {
+                let prefix = format!("{layer}.linear_attn");
+                Self::Delta(DeltaMixer::load(loading, &prefix, hidden, *shape)?)
             }
         })
     }
@@ -148,7 +157,8 @@ impl<B: Backend> Layer<B> {
         Ok(layer)
     }
 
-    /// Runs layer `index` on the residual stream.
+    /// Runs the layer on the residual stream; `index` is its place among those that keep keys and
+    /// values, or among those that keep states.
     pub(super) fn forward(
         &self,
         backend: &mut B,
@@ -156,11 +166,12 @@ impl<B: Backend> Layer<B> {
         scratch: &mut LayerScratch<B>,
         stream: &mut ResidualStream<B>,
     ) {
-        let LayerScratch { grouped, latent, gated, experts } = scratch;
+        let LayerScratch { grouped, latent, delta, gated, experts } = scratch;
         let place = (index, rope, self.input_norm.as_ref());
         match &self.mixer {
             Mixer::Grouped(layer) => layer.forward(backend, place, grouped, stream),
             Mixer::Latent(layer) => layer.forward(backend, place, latent, stream),
+            Mixer::Delta(layer) => layer.forward(backend, (index, place.2), delta, stream),
         }
         let norm = self.mlp_norm.as_ref();
         match &self.mlp {

@@ -3,9 +3,9 @@
 
 use ops::MXFP4_BLOCK;
 
-use super::mlp::{self, GatedMlp};
+use super::mlp::{self, GatedMlp, ResultGate};
 use super::stream::ResidualStream;
-use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization};
+use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization, SharedExpert};
 use crate::models::loading::Loading;
 use crate::models::ops::{Norm, Routing, Store, TensorRole};
 use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
@@ -19,7 +19,15 @@ pub(super) struct MoeMlp<B: Backend> {
     router_bias: Option<B::Vector>,
     correction: Option<B::Vector>,
     experts: B::Experts,
-    shared: Option<GatedMlp<B>>,
+    shared: Option<Shared<B>>,
+}
+
+/// An expert that every token goes to.
+#[derive(Debug)]
+struct Shared<B: Backend> {
+    expert: GatedMlp<B>,
+    /// Gate of its result.
+    gate: Option<B::SigmoidGate>,
 }
 
 /// Activations of a step.
@@ -28,6 +36,8 @@ pub(super) struct MoeLayerScratch<B: Backend> {
     scores: B::Tensor,
     routes: B::Routes,
     shared: mlp::MlpScratch<B::Tensor>,
+    /// Gate of the shared expert.
+    gate: B::Tensor,
 }
 
 impl<B: Backend> MoeLayerScratch<B> {
@@ -37,7 +47,11 @@ impl<B: Backend> MoeLayerScratch<B> {
         Ok(Self {
             scores: backend.tensor(TensorRole::Sums, experts)?,
             routes: backend.routes(per_token)?,
-            shared: mlp::MlpScratch::new(backend, config.and_then(|config| config.shared))?,
+            shared: mlp::MlpScratch::new(
+                backend,
+                config.and_then(|config| Some(config.shared?.intermediate)),
+            )?,
+            gate: backend.tensor(TensorRole::Sums, 1)?,
         })
     }
 }
@@ -63,18 +77,16 @@ impl<B: Backend> MoeMlp<B> {
         let correction = correction.map(|part| loading.vector(&name(part), count)).transpose()?;
         let sizes = (hidden, config.intermediate);
         let experts: Vec<ExpertWeights> = match config.layout {
+            ExpertLayout::Separate { .. } if loading.has(&name("experts.gate_up_proj")) => {
+                stacked(loading, &name("experts"), count, sizes)?
+            }
             ExpertLayout::Separate { .. } => (0..count)
                 .map(|i| separate(loading, &name(&format!("experts.{i}")), sizes))
                 .collect::<Result<_, _>>()?,
             ExpertLayout::Packed => packed(loading, &name("experts"), count, sizes)?,
         };
         let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
-        let shared = config
-            .shared
-            .map(|width| {
-                GatedMlp::load(loading, (&name("shared_experts"), ""), hidden, GatedConfig::swiglu(width))
-            })
-            .transpose()?;
+        let shared = config.shared.map(|shared| Shared::load(loading, prefix, hidden, shared)).transpose()?;
         Ok(Self { config: config.clone(), router, router_bias, correction, experts, shared })
     }
 
@@ -86,7 +98,7 @@ impl<B: Backend> MoeMlp<B> {
         scratch: &mut MoeLayerScratch<B>,
         stream: &mut ResidualStream<B>,
     ) {
-        let MoeLayerScratch { scores, routes, shared } = scratch;
+        let MoeLayerScratch { scores, routes, shared, gate } = scratch;
         // Computed once, since the router and all experts read it.
         stream.normalize(backend, norm);
         let ResidualStream { hidden, normed, .. } = stream;
@@ -95,9 +107,27 @@ impl<B: Backend> MoeMlp<B> {
         backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
-        if let Some(expert) = &self.shared {
-            expert.forward_of(backend, normed, shared, hidden);
+        if let Some(Shared { expert, gate: gated_by }) = &self.shared {
+            let gate = gated_by.as_ref().map(|projection| ResultGate { projection, values: gate });
+            expert.forward_of(backend, normed, (shared, gate), hidden);
         }
+    }
+}
+
+impl<B: Backend> Shared<B> {
+    fn load(
+        loading: &mut Loading<'_, B>,
+        prefix: &str,
+        hidden: usize,
+        config: SharedExpert,
+    ) -> Result<Self, LoadError> {
+        let part = if config.gated { "shared_expert" } else { "shared_experts" };
+        let (names, sizes) = (format!("{prefix}.{part}"), GatedConfig::swiglu(config.intermediate));
+        let expert = GatedMlp::load(loading, (&names, ""), hidden, sizes)?;
+        let gate = format!("{prefix}.shared_expert_gate.weight");
+        let stored = config.gated.then(|| loading.stored(&vec![(gate, 1)], hidden)).transpose()?;
+        let gate = stored.map(|stored| loading.backend.sigmoid_gate(&stored)).transpose()?;
+        Ok(Self { expert, gate })
     }
 }
 
@@ -113,7 +143,25 @@ fn separate<B: Backend>(
     Ok(ExpertWeights { gate_up, down: down[0].clone(), biases: None })
 }
 
-/// Loads the experts of a checkpoint that has one tensor of each kind for all.
+/// Loads the experts of a checkpoint that has one tensor of each kind for all, as linear layers have
+/// them.
+fn stacked<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    count: usize,
+    (hidden, intermediate): (usize, usize),
+) -> Result<Vec<ExpertWeights>, LoadError> {
+    let gate_up = loading.tensor(&format!("{prefix}.gate_up_proj"), &[count, 2 * intermediate, hidden])?;
+    let down = loading.tensor(&format!("{prefix}.down_proj"), &[count, hidden, intermediate])?;
+    let one = |i| ExpertWeights {
+        gate_up: vec![StoredMatrix::Plain(gate_up.index(i))],
+        down: StoredMatrix::Plain(down.index(i)),
+        biases: None,
+    };
+    Ok((0..count).map(one).collect())
+}
+
+/// Loads the experts of a checkpoint that has one tensor of each kind for all, transposed or packed.
 fn packed<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,

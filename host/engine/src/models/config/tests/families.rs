@@ -80,7 +80,10 @@ fn ministral3_scales_queries_by_position() {
 fn glm_rotates_half_of_each_head() {
     let config = parse(GLM_MOE, "").unwrap();
     assert_eq!((ropes(&config)[0].rotated, grouped(&config).bias), (4, AttentionBias::Qkv));
-    assert_eq!((config.layers[0].mlp.clone(), experts(&config, 1).shared), (MlpConfig::swiglu(16), Some(12)));
+    assert_eq!(
+        (config.layers[0].mlp.clone(), experts(&config, 1).shared),
+        (MlpConfig::swiglu(16), Some(SharedExpert { intermediate: 12, gated: false }))
+    );
     let quarter = r#", "rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.25}"#;
     assert_eq!(ropes(&parse(GLM_MOE, quarter).unwrap())[0].rotated, 2);
 }

@@ -3,6 +3,7 @@
 
 mod families;
 mod published;
+mod states;
 
 use super::*;
 use crate::models::ops::{ExpertActivation, MlaShape, QkvShape, RopeScaling, Scoring};
@@ -30,7 +31,7 @@ fn parse(family: &str, rest: &str) -> Result<ModelConfig, String> {
 fn grouped(config: &ModelConfig) -> GroupedConfig {
     match config.layers[0].attention {
         AttentionConfig::Grouped(sizes) => sizes,
-        AttentionConfig::Latent(sizes) => panic!("{sizes:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -118,7 +119,10 @@ fn deepseek_v3_and_kimi_have_mla_and_dense_then_moe() {
     assert_eq!(config.cache(), [LayerCache::Latent { width: 36 }; 2]);
     assert_eq!(config.layers[0].mlp, MlpConfig::swiglu(16));
     let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
-    assert_eq!((experts(&config, 1).scoring, experts(&config, 1).shared), (scoring, Some(24)));
+    assert_eq!(
+        (experts(&config, 1).scoring, experts(&config, 1).shared),
+        (scoring, Some(SharedExpert { intermediate: 24, gated: false }))
+    );
     let by_type = DEEPSEEK.replace(r#""architectures": ["DeepseekV3ForCausalLM"], "#, "");
     assert_eq!(parse(&by_type, yarn).unwrap(), config);
 }
@@ -191,7 +195,7 @@ fn what_is_wrong_is_named_in_one_line() {
         (
             r#""architectures": ["Gemma2ForCausalLM"]"#,
             "",
-            "architecture Gemma2ForCausalLM is not supported; supported: LlamaForCausalLM (model_type llama), MistralForCausalLM (model_type mistral), Ministral3ForCausalLM (model_type ministral3), Qwen2ForCausalLM (model_type qwen2), Qwen2_5_VLForConditionalGeneration (model_type qwen2_5_vl or qwen2_5_vl_text), Qwen3ForCausalLM (model_type qwen3 or qwen3_vl_text), Qwen3MoeForCausalLM (model_type qwen3_moe), Gemma3ForCausalLM (model_type gemma3_text), Phi3ForCausalLM (model_type phi3), SmolLM3ForCausalLM (model_type smollm3), GraniteForCausalLM (model_type granite), GraniteMoeHybridForCausalLM (model_type granitemoehybrid), GptOssForCausalLM (model_type gpt_oss), DeepseekV3ForCausalLM (model_type deepseek_v3 or kimi_k2), Glm4MoeForCausalLM (model_type glm4_moe), Glm4MoeLiteForCausalLM (model_type glm4_moe_lite)",
+            "architecture Gemma2ForCausalLM is not supported; supported: LlamaForCausalLM (model_type llama), MistralForCausalLM (model_type mistral), Ministral3ForCausalLM (model_type ministral3), Qwen2ForCausalLM (model_type qwen2), Qwen2_5_VLForConditionalGeneration (model_type qwen2_5_vl or qwen2_5_vl_text), Qwen3ForCausalLM (model_type qwen3 or qwen3_vl_text), Qwen3MoeForCausalLM (model_type qwen3_moe), Qwen3_5ForCausalLM (model_type qwen3_5_text), Qwen3_5MoeForCausalLM (model_type qwen3_5_moe_text), Qwen3NextForCausalLM (model_type qwen3_next), Gemma3ForCausalLM (model_type gemma3_text), Phi3ForCausalLM (model_type phi3), SmolLM3ForCausalLM (model_type smollm3), GraniteForCausalLM (model_type granite), GraniteMoeHybridForCausalLM (model_type granitemoehybrid), GptOssForCausalLM (model_type gpt_oss), DeepseekV3ForCausalLM (model_type deepseek_v3 or kimi_k2), Glm4MoeForCausalLM (model_type glm4_moe), Glm4MoeLiteForCausalLM (model_type glm4_moe_lite)",
         ),
     ] {
         assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));

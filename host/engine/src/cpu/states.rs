@@ -1,0 +1,117 @@
+//! States of sequences on the CPU: a slot for each lane, then one for each snapshot.
+
+use kernels::cpu::{
+    DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaState, DeltaStates, DeltaStatesShape,
+};
+
+use super::options::CpuOptions;
+use crate::batch::{Batch, BatchError, SequenceState, StatePlan, StateStart, StateTable};
+use crate::models::ops::{DeltaShape, DeltaWeights, Norm};
+use crate::models::{LoadError, ModelConfig, WeightTensor};
+use crate::runner::{RunnerShape, StatesShape};
+use crate::speculation::SpeculationOptions;
+
+/// Most slots: half of them for sequences, half for snapshots.
+const MOST_SLOTS: usize = 64;
+
+/// States, and what the current step does to them.
+#[derive(Debug)]
+pub(super) struct LaneStates {
+    states: DeltaStates,
+    /// `None` before the first step.
+    table: Option<StateTable>,
+    sequences: Vec<DeltaSequence>,
+}
+
+/// Sizes of the states of a model for which a KV cache of `bytes` has room: they take no more than
+/// half of it; `None` for a model without states.
+pub(super) fn states_shape(
+    config: &ModelConfig,
+    bytes: usize,
+) -> Result<Option<DeltaStatesShape>, LoadError> {
+    let Some(one) = one_slot(config) else { return Ok(None) };
+    let slots = (bytes / 2 / slot_bytes(&one)).min(MOST_SLOTS);
+    if slots < 2 {
+        return Err(LoadError::StatesTooLarge { bytes, state: slot_bytes(&one) });
+    }
+    Ok(Some(DeltaStatesShape { slots, lanes: slots / 2, ..one }))
+}
+
+/// Bytes that the states of a model take beside keys and values of `kv` bytes.
+pub(super) fn states_bytes(config: &ModelConfig, kv: usize) -> usize {
+    one_slot(config).map_or(0, |one| kv.max(2 * slot_bytes(&one)).min(MOST_SLOTS * slot_bytes(&one)))
+}
+
+/// Bytes of states of this shape.
+pub(super) fn bytes(shape: &DeltaStatesShape) -> usize {
+    shape.slot_bytes() * shape.slots + shape.tentative_bytes() * shape.lanes
+}
+
+/// Bytes of a slot, as if each had rows that may be taken back.
+fn slot_bytes(shape: &DeltaStatesShape) -> usize {
+    shape.slot_bytes() + shape.tentative_bytes()
+}
+
+fn one_slot(config: &ModelConfig) -> Option<DeltaStatesShape> {
+    let (layer, layers) = config.states()?;
+    // A draft, and the last token before it, which is run again if its mask is late.
+    let tentative = SpeculationOptions::default().draft_tokens + 1;
+    Some(DeltaStatesShape { layer, layers, slots: 1, lanes: 1, tentative })
+}
+
+/// What the scheduler must know of states.
+pub(super) fn shape_for_runner(shape: &DeltaStatesShape) -> StatesShape {
+    StatesShape { snapshots: shape.slots - shape.lanes, tentative: shape.tentative }
+}
+
+/// Weights of a layer, as the kernel reads them.
+pub(super) fn delta_layer(shape: DeltaShape, weights: &DeltaWeights<WeightTensor>) -> DeltaLayer {
+    let DeltaWeights { conv, decay, decay_bias, norm } = weights;
+    let [conv, decay, decay_bias, weight] = [conv, decay, decay_bias, &norm.weight].map(WeightTensor::to_f32);
+    let norm = Norm { weight: &weight[..], eps: norm.eps };
+    DeltaLayer::new(shape, DeltaWeights { conv: &conv, decay: &decay, decay_bias: &decay_bias, norm })
+}
+
+impl LaneStates {
+    /// Allocates states.
+    pub(super) fn new(shape: DeltaStatesShape, options: &CpuOptions) -> Result<Self, LoadError> {
+        let states = DeltaStates::new(shape)
+            .ok_or(LoadError::CacheTooLarge { bytes: options.kv_cache_bytes as u64 })?;
+        Ok(Self { states, table: None, sequences: Vec::new() })
+    }
+
+    /// Sizes.
+    pub(super) fn shape(&self) -> &DeltaStatesShape {
+        self.states.shape()
+    }
+
+    /// Begins a step: loads snapshots.
+    pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
+        let table = self.table.get_or_insert_with(|| StateTable::new(shape));
+        let StatePlan { loads, sequences } = batch.plan_states(shape, table)?;
+        let first_snapshot = shape.lanes;
+        for (snapshot, lane) in loads {
+            self.states.copy(first_snapshot + snapshot, lane);
+        }
+        let one = |(i, state): (usize, SequenceState)| DeltaSequence {
+            first_row: batch.starts[i] as usize,
+            rows: (batch.starts[i + 1] - batch.starts[i]) as usize,
+            slot: batch.lanes[i] as usize,
+            start: match state.start {
+                StateStart::Empty => DeltaStart::Empty,
+                StateStart::Lane { accepted } => DeltaStart::Slot { accepted },
+            },
+            tentative: state.tentative,
+            saves: (state.saves.iter())
+                .map(|(rows, snapshot)| DeltaSave { rows: *rows, slot: first_snapshot + snapshot })
+                .collect(),
+        };
+        self.sequences = sequences.into_iter().enumerate().map(one).collect();
+        Ok(())
+    }
+
+    /// Sequences of the step, and the states of a layer.
+    pub(super) fn of_layer(&mut self, layer: usize) -> (&[DeltaSequence], &mut DeltaState) {
+        (&self.sequences, self.states.layer_mut(layer))
+    }
+}
