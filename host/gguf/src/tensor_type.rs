@@ -16,27 +16,17 @@ pub enum TensorType {
 }
 
 /// Numbers and names of ggml's types that are not read.
-const NOT_READ: [(u32, &str); 21] = [
+const NOT_READ: [(u32, &str); 11] = [
     (9, "Q8_1"),
     (15, "Q8_K"),
-    (16, "IQ2_XXS"),
-    (17, "IQ2_XS"),
-    (18, "IQ3_XXS"),
-    (19, "IQ1_S"),
-    (21, "IQ3_S"),
-    (22, "IQ2_S"),
     (24, "I8"),
     (25, "I16"),
     (26, "I32"),
     (27, "I64"),
     (28, "F64"),
-    (29, "IQ1_M"),
     (31, "Q4_0_4_4"),
-    (34, "TQ1_0"),
-    (35, "TQ2_0"),
     (36, "IQ4_NL_4_4"),
     (40, "NVFP4"),
-    (41, "Q1_0"),
     (42, "Q2_0"),
 ];
 

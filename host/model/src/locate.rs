@@ -82,12 +82,12 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     }
     if GgufFiles::is_gguf(path) || (is_gguf(path) && path.exists()) {
         open_gguf(path)
-    } else if is_hub_gguf(model) {
-        Err(not_found(HUB_GGUF))
     } else if path.exists() {
         Err(not_found("this is a file, but no GGUF file; give that, or the directory that holds config.json"))
     } else if is_gguf(path) {
         Err(not_found("no such file"))
+    } else if is_hub_gguf(model) {
+        Err(not_found(HUB_GGUF))
     } else {
         Err(not_found("no such directory"))
     }

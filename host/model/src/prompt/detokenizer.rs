@@ -2,9 +2,9 @@
 //! token.
 //!
 //! Invariant: the pieces of any sequence of ids, the flush included, are together the text of the
-//! whole sequence; no piece ends inside a character. For byte-level tokenizers (BPE of the GPT-2
-//! kind) it has a table from id to bytes; for others it decodes a short window of ids again with
-//! each id. There is one per stream, driven by the task that owns it.
+//! whole sequence; no piece ends inside a character. Where tokens have bytes (BPE of the GPT-2 kind,
+//! `SentencePiece`) it has a table from id to bytes; else it decodes a short window of ids again
+//! with each id. There is one per stream, driven by the task that owns it.
 
 use std::sync::Arc;
 
@@ -20,9 +20,14 @@ pub struct Detokenizer {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// For byte-level tokenizers: the table, and the bytes of a character that isn't complete yet
+    /// For tokens that have bytes: the table, and the bytes of a character that isn't complete yet
     /// (three at most).
-    Bytes { table: Arc<TokenBytes>, pending: Vec<u8> },
+    Bytes {
+        table: Arc<TokenBytes>,
+        pending: Vec<u8>,
+        /// Whether the next byte, if it is a space, is none: at the beginning of a text.
+        drops_space: bool,
+    },
     /// For other tokenizers: ids that are decoded again with each new one. The text of the first
     /// `shown` of them was appended before.
     Window { ids: Vec<u32>, shown: usize },
@@ -40,7 +45,8 @@ impl Detokenizer {
     /// text.
     pub fn new(tokenizer: Arc<Tokenizer>, prompt: &[u32]) -> Self {
         let state = if let Some(table) = tokenizer.token_bytes() {
-            State::Bytes { table: Arc::clone(table), pending: Vec::new() }
+            let drops_space = prompt.is_empty() && tokenizer.drops_first_space();
+            State::Bytes { table: Arc::clone(table), pending: Vec::new(), drops_space }
         } else {
             let ids = prompt[prompt.len().saturating_sub(CONTEXT)..].to_vec();
             State::Window { shown: ids.len(), ids }
@@ -52,8 +58,12 @@ impl Detokenizer {
     /// literals; an id that isn't in the vocabulary adds nothing.
     pub fn push(&mut self, id: u32, out: &mut String) {
         match &mut self.state {
-            State::Bytes { table, pending } => {
-                let bytes = table.get(id);
+            State::Bytes { table, pending, drops_space } => {
+                let mut bytes = table.get(id);
+                if *drops_space && !bytes.is_empty() {
+                    *drops_space = false;
+                    bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
+                }
                 if pending.is_empty()
                     && let Ok(text) = std::str::from_utf8(bytes)
                 {

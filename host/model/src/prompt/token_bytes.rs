@@ -19,15 +19,17 @@ pub(super) enum Alphabet {
     /// As GPT-2: a character for each byte.
     ByteLevel,
     /// As `SentencePiece`: text with [`SPACE`], and `<0x0A>` for a byte that is no text.
-    SentencePiece,
+    SentencePiece {
+        /// Whether the space at the beginning of a whole text is none.
+        drops_first_space: bool,
+    },
 }
 
 /// `SentencePiece`'s space.
 const SPACE: &str = "\u{2581}";
 
 impl Alphabet {
-    /// The alphabet that a decoder reads; `None` if it does more than that. `SentencePiece`'s may
-    /// drop the space at the beginning of a whole text.
+    /// The alphabet that a decoder reads; `None` if it does more than that.
     pub(super) fn of(decoder: &DecoderWrapper) -> Option<Self> {
         if matches!(decoder, DecoderWrapper::ByteLevel(_)) {
             return Some(Self::ByteLevel);
@@ -38,12 +40,14 @@ impl Alphabet {
             step["type"] == "Replace" && step["pattern"]["String"] == SPACE && step["content"] == " "
         };
         let is_fallback = |step: &Value| step["type"] == "ByteFallback";
-        let is_known = |step: &Value| {
-            let keeps_the_end = step["type"] == "Strip" && step["content"] == " " && step["stop"] == 0;
-            is_space(step) || is_fallback(step) || step["type"] == "Fuse" || keeps_the_end
+        let is_strip = |step: &Value| {
+            step["type"] == "Strip" && step["content"] == " " && step["start"] == 1 && step["stop"] == 0
         };
+        let is_known =
+            |step: &Value| is_space(step) || is_fallback(step) || step["type"] == "Fuse" || is_strip(step);
         let spells = steps.iter().any(is_space) && steps.iter().any(is_fallback);
-        (spells && steps.iter().all(is_known)).then_some(Self::SentencePiece)
+        let drops_first_space = steps.iter().any(is_strip);
+        (spells && steps.iter().all(is_known)).then_some(Self::SentencePiece { drops_first_space })
     }
 }
 
@@ -65,7 +69,7 @@ impl TokenBytes {
         for token in tokens {
             match token {
                 Spelling::Literal(text) => table.bytes.extend_from_slice(text.as_bytes()),
-                Spelling::Bytes(text) if alphabet == Alphabet::SentencePiece => match fallback_byte(&text) {
+                Spelling::Bytes(text) if alphabet != Alphabet::ByteLevel => match fallback_byte(&text) {
                     Some(byte) => table.bytes.push(byte),
                     None => table.bytes.extend_from_slice(text.replace(SPACE, " ").as_bytes()),
                 },

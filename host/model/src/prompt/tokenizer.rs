@@ -148,7 +148,7 @@ impl Tokenizer {
 
     /// Returns the bytes of one token, which may be a part of a character. Empty for an unknown id.
     pub fn token(&self, id: u32) -> Vec<u8> {
-        match self.table() {
+        match self.token_bytes() {
             Some(table) => table.get(id).to_vec(),
             None => self.decode(&[id]).unwrap_or_default().into_bytes(),
         }
@@ -159,13 +159,13 @@ impl Tokenizer {
         self.alphabet.is_some()
     }
 
-    /// Returns the bytes of every token, if a text is nothing but its tokens' bytes: if the
-    /// tokenizer is byte-level.
-    pub(super) fn token_bytes(&self) -> Option<&Arc<TokenBytes>> {
-        self.table().filter(|_| self.alphabet == Some(Alphabet::ByteLevel))
+    /// Whether the space at the beginning of a whole text is none.
+    pub(super) fn drops_first_space(&self) -> bool {
+        matches!(self.alphabet, Some(Alphabet::SentencePiece { drops_first_space: true }))
     }
 
-    fn table(&self) -> Option<&Arc<TokenBytes>> {
+    /// Returns the bytes of every token, if a text's bytes are those of its tokens.
+    pub(super) fn token_bytes(&self) -> Option<&Arc<TokenBytes>> {
         let spellings = || (0..).take(self.vocab_size).map(|id| self.spelling(id));
         let table = |alphabet| Arc::new(TokenBytes::new(spellings(), alphabet));
         self.bytes.get_or_init(|| self.alphabet.map(table)).as_ref()

@@ -87,9 +87,11 @@ fn sentence_pieces() -> Arc<Tokenizer> {
 }
 
 #[test]
-fn other_decoders_give_the_same_text_in_pieces() {
+fn characters_of_byte_tokens_give_the_same_text_in_pieces() {
     let tokenizer = sentence_pieces();
-    for text in ["Hello", "Hello world! é🙂 \n ld", "  two  blanks ", "🙂🙂", ""] {
+    for text in
+        ["Hello", "Hello world! é🙂 \n ld", "  two  blanks ", "🙂🙂", "édéé", "日本語の文字列です", ""]
+    {
         let ids = tokenizer.encode_text(text).unwrap();
         let pieces = pieces(&tokenizer, &[], &ids);
         assert_eq!(pieces.concat(), text);
@@ -110,7 +112,5 @@ fn a_broken_tail_ends_as_replacement_characters() {
     let tokenizer = sentence_pieces();
     let smile = tokenizer.encode_text("🙂").unwrap();
     let broken = &smile[..smile.len() - 1];
-    let pieces = pieces(&tokenizer, &[], broken);
-    assert_eq!(pieces.concat(), tokenizer.decode(broken).unwrap());
-    assert!(pieces.concat().ends_with('\u{FFFD}'));
+    assert_eq!(pieces(&tokenizer, &[], broken).concat(), "\u{FFFD}");
 }

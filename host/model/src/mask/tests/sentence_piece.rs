@@ -66,12 +66,12 @@ fn sentence_piece_vocabularies_follow_grammars() {
 }
 
 #[test]
-fn bytes_and_characters_are_the_same_text() {
+fn characters_are_preferred_to_their_bytes() {
     let tokenizer = Arc::new(tokenizer());
-    let mut mask = mask(&tokenizer, r#"start: "a" " ""#);
-    let character = tokenizer.encode_text("a").unwrap()[0];
-    assert_eq!(allowed(&mut mask), [BYTES + u32::from(b'a'), character]);
-    write_ids(&mut mask, &[BYTES + u32::from(b'a')]);
-    let space = tokenizer.encode_text(" ").unwrap()[0];
-    assert_eq!(allowed(&mut mask), [BYTES + u32::from(b' '), space]);
+    let mut mask = mask(&tokenizer, r#"start: "a" " " "\n""#);
+    for text in ["a", " ", "\n"] {
+        let ids = tokenizer.encode_text(text).unwrap();
+        assert_eq!(allowed(&mut mask), ids, "{text:?}");
+        write_ids(&mut mask, &ids);
+    }
 }
