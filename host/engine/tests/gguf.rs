@@ -157,7 +157,7 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         let mut replaced = 0;
         let is_matrix = |name: &str, shape: &[usize]| {
             shape.len() > 1
-                && shape[shape.len() - 1] % 32 == 0
+                && shape[shape.len() - 1].is_multiple_of(32)
                 && !name.contains("bias")
                 && !name.contains("gate_inp")
         };
