@@ -96,7 +96,7 @@ fn a_wrong_configuration_is_named() {
     assert!(error(&folder).starts_with("config.json: not JSON: "), "{}", error(&folder));
     let folder = copy("odd-f32");
     edit_config(&folder, |config| config["architectures"] = json!(["PhiForCausalLM"]));
-    let wanted = "config.json: architecture PhiForCausalLM is not supported; supported: LlamaForCausalLM";
+    let wanted = "config.json: architecture PhiForCausalLM is not supported; supported: llama, mistral";
     assert!(error(&folder).starts_with(wanted), "{}", error(&folder));
     let folder = copy("odd-f32");
     edit_config(&folder, |config| config["architectures"] = json!(["LlamaForCausalLM"]));

@@ -202,9 +202,7 @@ fn architecture(fields: Fields<'_>) -> Result<&str, LoadError> {
     }
 }
 
-/// List of the supported architectures for people: `LlamaForCausalLM (model_type llama), …`.
+/// List of the supported architectures for people, by their model types: `llama, mistral, …`.
 fn supported() -> String {
-    let one =
-        |(class, types, _): &(&str, &[&str], Reader)| format!("{class} (model_type {})", types.join(" or "));
-    FAMILIES.iter().map(one).collect::<Vec<_>>().join(", ")
+    FAMILIES.iter().flat_map(|(_, types, _)| *types).copied().collect::<Vec<_>>().join(", ")
 }

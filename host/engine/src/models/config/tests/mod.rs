@@ -195,7 +195,7 @@ fn what_is_wrong_is_named_in_one_line() {
         (
             r#""architectures": ["Gemma2ForCausalLM"]"#,
             "",
-            "architecture Gemma2ForCausalLM is not supported; supported: LlamaForCausalLM (model_type llama), MistralForCausalLM (model_type mistral), Ministral3ForCausalLM (model_type ministral3), Qwen2ForCausalLM (model_type qwen2), Qwen2_5_VLForConditionalGeneration (model_type qwen2_5_vl or qwen2_5_vl_text), Qwen3ForCausalLM (model_type qwen3 or qwen3_vl_text), Qwen3MoeForCausalLM (model_type qwen3_moe), Qwen3_5ForCausalLM (model_type qwen3_5_text), Qwen3_5MoeForCausalLM (model_type qwen3_5_moe_text), Qwen3NextForCausalLM (model_type qwen3_next), Gemma3ForCausalLM (model_type gemma3_text), Phi3ForCausalLM (model_type phi3), SmolLM3ForCausalLM (model_type smollm3), GraniteForCausalLM (model_type granite), GraniteMoeHybridForCausalLM (model_type granitemoehybrid), GptOssForCausalLM (model_type gpt_oss), DeepseekV3ForCausalLM (model_type deepseek_v3 or kimi_k2), Glm4MoeForCausalLM (model_type glm4_moe), Glm4MoeLiteForCausalLM (model_type glm4_moe_lite)",
+            "architecture Gemma2ForCausalLM is not supported; supported: llama, mistral, ministral3, qwen2, qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl_text, qwen3_moe, qwen3_5_text, qwen3_5_moe_text, qwen3_next, gemma3_text, phi3, smollm3, granite, granitemoehybrid, gpt_oss, deepseek_v3, kimi_k2, glm4_moe, glm4_moe_lite",
         ),
     ] {
         assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));
