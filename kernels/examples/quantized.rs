@@ -35,13 +35,13 @@ const KINDS: [BlockType; 8] = [
     BlockType::IQ4_XS,
 ];
 
-struct Case {
+struct MeasuredFormat {
     name: &'static str,
     large: QuantizedMatrix,
     small: QuantizedMatrix,
 }
 
-impl Case {
+impl MeasuredFormat {
     fn new(
         name: &'static str,
         make: impl Fn((usize, usize)) -> Result<QuantizedMatrix, QuantizeError>,
@@ -57,10 +57,10 @@ fn main() {
     let set = args.next();
     let cpu = Cpu::new(threads);
     let mut cases = vec![
-        Case::new("q8", |shape| quantized(&cpu, shape, QuantizeTo::Q8)),
-        Case::new("q4", |shape| quantized(&cpu, shape, QuantizeTo::Q4)),
+        MeasuredFormat::new("q8", |shape| quantized(&cpu, shape, QuantizeTo::Q8)),
+        MeasuredFormat::new("q4", |shape| quantized(&cpu, shape, QuantizeTo::Q4)),
     ];
-    cases.extend(KINDS.map(|kind| Case::new(kind.name(), |shape| blocks(&cpu, shape, kind))));
+    cases.extend(KINDS.map(|kind| MeasuredFormat::new(kind.name(), |shape| blocks(&cpu, shape, kind))));
     let rows = ROWS.map(|n| format!("x{n}")).join(" | ");
     println!("| set | format | bytes/weight | memory, {threads} threads | cache, 1 thread: {rows} |");
     println!("|---|---|---|---|---|---|---|");
@@ -71,7 +71,7 @@ fn main() {
     }
 }
 
-fn measure(isa: Isa, threads: usize, cases: &[Case]) {
+fn measure(isa: Isa, threads: usize, cases: &[MeasuredFormat]) {
     let (all, one) = (Cpu::with_isa(threads, isa), Cpu::with_isa(1, isa));
     let mut rates = vec![[const { Vec::new() }; 1 + ROWS.len()]; cases.len()];
     for _ in 0..REPETITIONS {

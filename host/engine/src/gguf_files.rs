@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gguf::{Gguf, GgufError, Part};
+use gguf::{FilePart, Gguf, GgufError};
 
 use crate::files::{FileBytes, FileError, map_file};
 
@@ -81,7 +81,8 @@ impl GgufFiles {
         &self,
         with: impl FnOnce(&Gguf<'_>) -> Result<T, GgufError>,
     ) -> Result<T, FileError> {
-        let parts: Vec<Part<'_>> = self.parts.iter().map(|(name, bytes)| (name.as_str(), &**bytes)).collect();
+        let parts: Vec<FilePart<'_>> =
+            self.parts.iter().map(|(name, bytes)| (name.as_str(), &**bytes)).collect();
         Ok(with(&Gguf::parse(&parts)?)?)
     }
 }

@@ -15,7 +15,7 @@ use crate::probes::{Probe, REASONING, probes};
 use crate::recorded::{Markup, Recorded};
 use crate::report::{Fit, ProbeReport, Verdict};
 use crate::template::ProbeTemplate;
-use crate::writer::{NotWritten, Writer, Written};
+use crate::writer::{NotWritten, Writer, WrittenProbe};
 
 /// What is compared beside the probes.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ impl Writer<'_> {
                 });
             }
         };
-        let Written { context, argument, cut } = &written;
+        let WrittenProbe { context, argument, cut } = &written;
         let mut report = ProbeReport {
             argument: argument.map(|(name, value)| format!("{name}={value}")),
             ..ProbeReport::new(probe, Verdict::Same, *context)
@@ -164,7 +164,7 @@ impl Writer<'_> {
 
     /// Whether the template writes the call with other arguments alike: the probe's twins, or what
     /// the parser read, if its types are those of the probe.
-    fn is_ambiguous(&self, probe: &Probe, written: &Written, got: &[Value]) -> bool {
+    fn is_ambiguous(&self, probe: &Probe, written: &WrittenProbe, got: &[Value]) -> bool {
         let twins = probe.twins.iter().map(|arguments| {
             let calls = probe.calls.iter().map(|(name, _)| (*name, arguments.clone())).collect();
             Probe { calls, ..probe.clone() }
@@ -179,7 +179,7 @@ fn unwritten(probe: &Probe, failed: NotWritten, played: &Played) -> Result<Probe
     let context = failed.unopened.as_ref().map_or(Context::Last, |written| written.context);
     let mut report = ProbeReport::new(probe, failed.verdict, context);
     report.raised = failed.raised;
-    if let Some(Written { cut, .. }) = failed.unopened.as_deref() {
+    if let Some(WrittenProbe { cut, .. }) = failed.unopened.as_deref() {
         report.rendering = Some(cut.output.as_str().to_owned());
         let whole = Cut { opening: format!("{}{}", cut.opening, cut.lacking), ..cut.clone() };
         let is_read = played.difference(probe, cut)?.is_none() || played.difference(probe, &whole)?.is_none();

@@ -19,8 +19,8 @@ mod writer;
 
 pub use check::{Material, check};
 pub use derive::{
-    Arguments, Calls, Cases, Confidence, Delimiters, Derived, Field, Format, Part, Refusal, Underived, cases,
-    derive,
+    Arguments, Calls, Cases, Confidence, Delimiters, Derived, Field, Format, FormatPart, Refusal, Underived,
+    cases, derive,
 };
 pub use recorded::{Recorded, RecordedOutput};
 pub use report::{CaseReport, Difference, Fit, ProbeReport, RecordedReport, Verdict};

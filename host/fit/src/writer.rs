@@ -8,7 +8,7 @@ use crate::report::Verdict;
 use crate::template::{ARGUMENTS, ProbeTemplate};
 
 /// What a template wrote for a probe.
-pub(crate) struct Written {
+pub(crate) struct WrittenProbe {
     pub(crate) context: Context,
     pub(crate) argument: Option<(&'static str, &'static str)>,
     pub(crate) cut: Cut,
@@ -20,7 +20,7 @@ pub(crate) struct NotWritten {
     /// Message of a template that raised.
     pub(crate) raised: Option<String>,
     /// The turn whose opening isn't the generation prompt's.
-    pub(crate) unopened: Option<Box<Written>>,
+    pub(crate) unopened: Option<Box<WrittenProbe>>,
 }
 
 impl NotWritten {
@@ -117,12 +117,12 @@ impl<'a> Writer<'a> {
 
     /// What the template writes for a probe, in the first context and with the first argument that
     /// shows it.
-    pub(crate) fn write(&self, probe: &Probe) -> Result<Written, NotWritten> {
+    pub(crate) fn write(&self, probe: &Probe) -> Result<WrittenProbe, NotWritten> {
         let mut best: Option<NotWritten> = None;
         for context in contexts(probe) {
             for argument in ARGUMENTS {
                 let failed = match self.write_in(probe, context, argument) {
-                    Ok(cut) => return Ok(Written { context, argument, cut }),
+                    Ok(cut) => return Ok(WrittenProbe { context, argument, cut }),
                     Err(failed) => failed,
                 };
                 if best.as_ref().is_none_or(|known| failed.nearness() > known.nearness()) {
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
             _ if prints_block() => Err(NotWritten::new(Verdict::Unshown)),
             Ok(cut) => Ok(cut),
             Err(NoCut::Unopened(cut)) => {
-                let unopened = Some(Box::new(Written { context, argument, cut }));
+                let unopened = Some(Box::new(WrittenProbe { context, argument, cut }));
                 Err(NotWritten { unopened, ..NotWritten::new(Verdict::Unopened) })
             }
             Err(NoCut::Unended) => Err(NotWritten::new(Verdict::Unopened)),
@@ -161,14 +161,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Whether the template writes another probe just as it wrote this one.
-    pub(crate) fn writes_alike(&self, other: &Probe, written: &Written) -> bool {
+    pub(crate) fn writes_alike(&self, other: &Probe, written: &WrittenProbe) -> bool {
         let cut = self.write_in(other, written.context, written.argument);
         cut.is_ok_and(|cut| cut.output.as_str() == written.cut.output.as_str())
     }
 
     /// Whether the template writes the text of this turn where it writes reasoning, so that no
     /// parser can tell them apart: the whole turn, or all that stands before the text.
-    pub(crate) fn writes_as_reasoning(&self, probe: &Probe, written: &Written) -> bool {
+    pub(crate) fn writes_as_reasoning(&self, probe: &Probe, written: &WrittenProbe) -> bool {
         let Some(text) = probe.text.filter(|_| probe.reasoning.is_none()) else { return false };
         let moved = Probe { reasoning: Some(text), text: None, ..probe.clone() };
         if self.writes_alike(&moved, written) {

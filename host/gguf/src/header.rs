@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::cursor::Cursor;
 use super::error::printable;
 use super::tensor_type::TensorType;
-use super::value::Value;
+use super::value::MetadataValue;
 
 /// First bytes of every file.
 pub const MAGIC: [u8; 4] = *b"GGUF";
@@ -30,13 +30,13 @@ const LEAST_TENSOR_BYTES: usize = 24;
 /// Keys and tensors of a file.
 #[derive(Debug)]
 pub(crate) struct Header<'a> {
-    pub(crate) keys: HashMap<&'a str, Value<'a>>,
-    pub(crate) tensors: Vec<Tensor<'a>>,
+    pub(crate) keys: HashMap<&'a str, MetadataValue<'a>>,
+    pub(crate) tensors: Vec<TensorInfo<'a>>,
 }
 
 /// Tensor of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tensor<'a> {
+pub struct TensorInfo<'a> {
     /// Name of the tensor.
     pub name: &'a str,
     /// Type of its blocks.
@@ -84,11 +84,15 @@ fn check_version(cursor: &mut Cursor<'_>) -> Result<(), String> {
     }
 }
 
-fn read_keys<'a>(cursor: &mut Cursor<'a>, count: usize) -> Result<HashMap<&'a str, Value<'a>>, String> {
+fn read_keys<'a>(
+    cursor: &mut Cursor<'a>,
+    count: usize,
+) -> Result<HashMap<&'a str, MetadataValue<'a>>, String> {
     let mut keys = HashMap::with_capacity(count);
     for _ in 0..count {
         let name = cursor.name(LONGEST_KEY)?;
-        let value = Value::read(cursor).map_err(|reason| format!("key {}: {reason}", printable(name)))?;
+        let value =
+            MetadataValue::read(cursor).map_err(|reason| format!("key {}: {reason}", printable(name)))?;
         if keys.insert(name, value).is_some() {
             return Err(format!("key {} is there twice", printable(name)));
         }
@@ -97,14 +101,14 @@ fn read_keys<'a>(cursor: &mut Cursor<'a>, count: usize) -> Result<HashMap<&'a st
 }
 
 /// What tensors' offsets are multiples of.
-fn alignment(keys: &HashMap<&str, Value<'_>>) -> Result<u64, String> {
+fn alignment(keys: &HashMap<&str, MetadataValue<'_>>) -> Result<u64, String> {
     let Some(value) = keys.get("general.alignment") else { return Ok(DEFAULT_ALIGNMENT) };
     let alignment = value.as_u64().filter(|n| n.is_power_of_two() && *n <= MOST_ALIGNMENT);
     alignment.ok_or_else(|| format!("general.alignment must be a power of two up to {MOST_ALIGNMENT}"))
 }
 
 /// Reads a tensor's entry; its range begins at its offset among the tensors.
-fn entry<'a>(cursor: &mut Cursor<'a>) -> Result<Tensor<'a>, String> {
+fn entry<'a>(cursor: &mut Cursor<'a>) -> Result<TensorInfo<'a>, String> {
     let name = cursor.name(LONGEST_TENSOR_NAME)?;
     let about = |reason: String| format!("tensor {}: {reason}", printable(name));
     let dimensions = cursor.u32().map_err(about)?;
@@ -122,12 +126,12 @@ fn entry<'a>(cursor: &mut Cursor<'a>) -> Result<Tensor<'a>, String> {
     let kind = TensorType::from_id(id).map_err(about)?;
     let offset = cursor.u64().map_err(about)?;
     let offset = usize::try_from(offset).map_err(|_| about(format!("offset {offset}")))?;
-    Ok(Tensor { name, kind, shape, range: offset..offset })
+    Ok(TensorInfo { name, kind, shape, range: offset..offset })
 }
 
 /// Puts a tensor's range where its bytes are in the file.
-fn place(tensor: &mut Tensor<'_>, (data, alignment): (u64, u64), file: usize) -> Result<(), String> {
-    let Tensor { kind, shape, range, .. } = &*tensor;
+fn place(tensor: &mut TensorInfo<'_>, (data, alignment): (u64, u64), file: usize) -> Result<(), String> {
+    let TensorInfo { kind, shape, range, .. } = &*tensor;
     let (cols, outer) = shape.split_last().ok_or("no dimensions")?;
     let row = kind.row_bytes(*cols).ok_or_else(|| {
         format!("rows of {cols} are not whole blocks of {} {} values", kind.block_len(), kind.name())
@@ -148,8 +152,8 @@ fn place(tensor: &mut Tensor<'_>, (data, alignment): (u64, u64), file: usize) ->
     Ok(())
 }
 
-fn check_overlaps(tensors: &[Tensor<'_>]) -> Result<(), String> {
-    let mut order: Vec<&Tensor<'_>> = tensors.iter().collect();
+fn check_overlaps(tensors: &[TensorInfo<'_>]) -> Result<(), String> {
+    let mut order: Vec<&TensorInfo<'_>> = tensors.iter().collect();
     order.sort_unstable_by_key(|tensor| tensor.range.start);
     match order.windows(2).find(|pair| pair[0].range.end > pair[1].range.start) {
         Some(pair) => Err(format!("tensor {} overlaps {}", printable(pair[1].name), printable(pair[0].name))),

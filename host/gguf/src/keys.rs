@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use super::error::{GgufError, printable};
-use super::value::{Array, Value};
+use super::value::{Array, MetadataValue};
 
 /// Keys of a model, and the name of their file.
 #[derive(Debug)]
 pub(crate) struct Keys<'a> {
     file: &'a str,
-    values: HashMap<&'a str, Value<'a>>,
+    values: HashMap<&'a str, MetadataValue<'a>>,
 }
 
 /// Most layers of a model.
 pub(crate) const MOST_LAYERS: u64 = 4096;
 
 impl<'a> Keys<'a> {
-    pub(crate) fn new(file: &'a str, values: HashMap<&'a str, Value<'a>>) -> Self {
+    pub(crate) fn new(file: &'a str, values: HashMap<&'a str, MetadataValue<'a>>) -> Self {
         Self { file, values }
     }
 
@@ -31,7 +31,7 @@ impl<'a> Keys<'a> {
         &self,
         key: &str,
         expected: &str,
-        convert: impl FnOnce(&Value<'a>) -> Option<T>,
+        convert: impl FnOnce(&MetadataValue<'a>) -> Option<T>,
     ) -> Result<Option<T>, GgufError> {
         let Some(value) = self.values.get(key) else { return Ok(None) };
         let error = || self.error(format!("{} must be {expected}", printable(key)));
@@ -40,7 +40,7 @@ impl<'a> Keys<'a> {
 
     /// A text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>, GgufError> {
-        self.typed(key, "a text in UTF-8", Value::as_str)
+        self.typed(key, "a text in UTF-8", MetadataValue::as_str)
     }
 
     /// A text that must be there.
@@ -61,7 +61,7 @@ impl<'a> Keys<'a> {
 
     /// A whole number that is the same for all layers: one number, or a list of equal ones.
     pub(crate) fn same(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, GgufError> {
-        let Some(Value::Array(array)) = self.values.get(key) else { return self.size(key, range) };
+        let Some(MetadataValue::Array(array)) = self.values.get(key) else { return self.size(key, range) };
         let mut sizes = array.iter().map(|value| value.as_u64().filter(|size| range.contains(size)));
         let first = sizes.next().flatten();
         if first.is_some() && sizes.all(|size| size == first) {
@@ -73,7 +73,7 @@ impl<'a> Keys<'a> {
     /// True or false.
     pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, GgufError> {
         self.typed(key, "true or false", |value| match value {
-            Value::Bool(flag) => Some(*flag),
+            MetadataValue::Bool(flag) => Some(*flag),
             _ => None,
         })
     }
@@ -81,7 +81,7 @@ impl<'a> Keys<'a> {
     /// A list.
     pub(crate) fn array(&self, key: &str) -> Result<Option<Array<'a>>, GgufError> {
         self.typed(key, "a list", |value| match value {
-            Value::Array(array) => Some(*array),
+            MetadataValue::Array(array) => Some(*array),
             _ => None,
         })
     }

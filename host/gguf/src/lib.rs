@@ -21,8 +21,8 @@ mod tokenizer;
 mod value;
 
 pub use error::GgufError;
-pub use header::{MAGIC, Tensor};
-pub use model::{Gguf, MOST_PARTS, Part, part_count};
+pub use header::{MAGIC, TensorInfo};
+pub use model::{FilePart, Gguf, MOST_PARTS, part_count};
 pub use names::{Source, TensorNames};
 
 pub use tensor_type::TensorType;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::error::{GgufError, printable};
-use super::header::{Header, Tensor};
+use super::header::{Header, TensorInfo};
 use super::keys::Keys;
 
 /// Keys of the number of parts, and of a part's own number, from 0 on.
@@ -15,15 +15,15 @@ const SPLIT_TENSORS: &str = "split.tensors.count";
 pub const MOST_PARTS: usize = 1000;
 
 /// A model's file, or one of its parts: its name for messages, and its bytes.
-pub type Part<'a> = (&'a str, &'a [u8]);
+pub type FilePart<'a> = (&'a str, &'a [u8]);
 
 /// Keys and tensors of a model.
 #[derive(Debug)]
 pub struct Gguf<'a> {
     pub(crate) keys: Keys<'a>,
     /// Number of the part that holds a tensor, and the tensor, by its name.
-    pub(crate) tensors: HashMap<&'a str, (usize, Tensor<'a>)>,
-    pub(crate) parts: &'a [Part<'a>],
+    pub(crate) tensors: HashMap<&'a str, (usize, TensorInfo<'a>)>,
+    pub(crate) parts: &'a [FilePart<'a>],
 }
 
 impl<'a> Gguf<'a> {
@@ -31,7 +31,7 @@ impl<'a> Gguf<'a> {
     ///
     /// # Errors
     /// A header is broken, or the parts aren't those of one model.
-    pub fn parse(parts: &'a [Part<'a>]) -> Result<Self, GgufError> {
+    pub fn parse(parts: &'a [FilePart<'a>]) -> Result<Self, GgufError> {
         let mut first = None;
         let mut tensors = HashMap::new();
         let mut tensor_count = 0;
@@ -58,12 +58,12 @@ impl<'a> Gguf<'a> {
     }
 
     /// The tensor `name`, and the number of its part.
-    pub fn tensor(&self, name: &str) -> Option<&(usize, Tensor<'a>)> {
+    pub fn tensor(&self, name: &str) -> Option<&(usize, TensorInfo<'a>)> {
         self.tensors.get(name)
     }
 
     /// All tensors, each with the number of its part.
-    pub fn tensors(&self) -> impl Iterator<Item = &(usize, Tensor<'a>)> {
+    pub fn tensors(&self) -> impl Iterator<Item = &(usize, TensorInfo<'a>)> {
         self.tensors.values()
     }
 
@@ -72,7 +72,7 @@ impl<'a> Gguf<'a> {
     }
 
     /// Bytes of a tensor.
-    pub(crate) fn bytes(&self, (part, tensor): &(usize, Tensor<'a>)) -> &'a [u8] {
+    pub(crate) fn bytes(&self, (part, tensor): &(usize, TensorInfo<'a>)) -> &'a [u8] {
         &self.parts[*part].1[tensor.range.clone()]
     }
 
@@ -95,7 +95,7 @@ impl<'a> Gguf<'a> {
 ///
 /// # Errors
 /// The header is broken.
-pub fn part_count((file, bytes): Part<'_>) -> Result<usize, GgufError> {
+pub fn part_count((file, bytes): FilePart<'_>) -> Result<usize, GgufError> {
     let header = Header::parse(bytes).map_err(|reason| GgufError::new(file, reason))?;
     let count = Keys::new(file, header.keys).size(SPLIT_COUNT, 0..=MOST_PARTS as u64)?;
     Ok(count.map_or(1, |count| usize::try_from(count).unwrap_or(1).max(1)))

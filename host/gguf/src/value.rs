@@ -5,7 +5,7 @@ use super::cursor::Cursor;
 
 /// Value of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum MetadataValue<'a> {
     /// A whole number.
     Unsigned(u64),
     /// A whole number of a signed type.
@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> MetadataValue<'a> {
     /// Reads a value of any type, which stands before it.
     pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, String> {
         match Kind::read(cursor)? {
@@ -150,7 +150,7 @@ impl<'a> Array<'a> {
         let bytes = match kind {
             Kind::String | Kind::Array | Kind::Bool => {
                 for _ in 0..count {
-                    Value::scalar(kind, &mut elements)?;
+                    MetadataValue::scalar(kind, &mut elements)?;
                 }
                 elements.at() - cursor.at()
             }
@@ -165,10 +165,10 @@ impl<'a> Array<'a> {
     }
 
     /// The elements, in their order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = MetadataValue<'a>> + use<'a> {
         let (kind, mut cursor) = (self.kind, Cursor::new(self.bytes));
         // None is missing: all elements were read before.
-        (0..self.count).map_while(move |_| Value::scalar(kind, &mut cursor).ok())
+        (0..self.count).map_while(move |_| MetadataValue::scalar(kind, &mut cursor).ok())
     }
 }
 

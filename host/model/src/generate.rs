@@ -3,11 +3,14 @@
 //! Invariant: `next` returns the end exactly once, and by then every item is closed, whatever has
 //! failed.
 
+mod reports;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use engine::{Finish, Generation, Step, SubmitError, Token};
 
+use self::reports::{report_dropped, report_fault, report_malformed};
 use super::answer_context::{AnswerContext, GenerationNumber};
 use super::echo::{Echo, PendingEcho};
 use super::failure;
@@ -15,7 +18,7 @@ use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
 use super::trace::{TracedTokens, TurnTrace};
 use crate::observe::{FinishedReason, TurnMeter};
-use contract::{Fault, FinishReason, Request};
+use contract::{FinishReason, Request};
 use parsers::trace::CallLog;
 use parsers::{FailedParser, Plugin};
 use turn::{
@@ -323,30 +326,4 @@ impl TurnStream {
 
 fn count(tokens: usize) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
-}
-
-fn report_fault(model: &Arc<str>, fault: &Fault) {
-    let (label, parser) = (Arc::clone(model), fault.parser.to_string());
-    metrics::counter!("sluice_parser_faults_total", "model_name" => label, "parser" => parser).increment(1);
-    tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
-}
-
-/// Counts and logs complete calls whose arguments are no JSON. Protocols that can carry such
-/// arguments pass them on. Names of tools are the client's words, or the model's, so no log has
-/// them.
-fn report_malformed(model: &Arc<str>, calls: u32) {
-    if calls > 0 {
-        metrics::counter!("sluice_malformed_arguments_total", "model_name" => Arc::clone(model))
-            .increment(calls.into());
-        tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
-    }
-}
-
-/// Counts and logs calls that the model wrote although the request forbids them.
-fn report_dropped(model: &Arc<str>, calls: u32) {
-    if calls > 0 {
-        metrics::counter!("sluice_dropped_calls_total", "model_name" => Arc::clone(model))
-            .increment(calls.into());
-        tracing::warn!(%model, calls, "the model called tools although tool_choice is none: the calls were dropped");
-    }
 }

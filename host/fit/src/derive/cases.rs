@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::play::Played;
 use crate::probes::{Probe, probes};
 
-use super::turns::{Turns, Written};
+use super::turns::{ShownTurn, Turns};
 use super::{extra_probes, is_judged};
 
 /// Characters of a chunk.
@@ -59,7 +59,7 @@ pub fn cases(files: &TemplateFiles, source: &dyn ParserSource) -> Result<Cases, 
 }
 
 /// The case of a whole turn, if the parser gives the probe back.
-fn whole(played: &Played, probe: &Probe, turn: &Written, mode: &str) -> Result<Option<Value>, String> {
+fn whole(played: &Played, probe: &Probe, turn: &ShownTurn, mode: &str) -> Result<Option<Value>, String> {
     let mut case = played.case(probe, &turn.cut, mode, SIZE);
     let items = items(played, probe, &case)?;
     if !Played::are_same(probe, &items) {
@@ -71,7 +71,7 @@ fn whole(played: &Played, probe: &Probe, turn: &Written, mode: &str) -> Result<O
 
 /// The case of a turn that is cut off behind these words, if the parser gives what stands before,
 /// and its last item is incomplete.
-fn cut_off(played: &Played, probe: &Probe, turn: &Written, words: &str) -> Result<Option<Value>, String> {
+fn cut_off(played: &Played, probe: &Probe, turn: &ShownTurn, words: &str) -> Result<Option<Value>, String> {
     let output = &turn.cut.output;
     let Some(at) = output.as_str().find(words) else { return Ok(None) };
     let mut turn = turn.clone();

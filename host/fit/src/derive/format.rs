@@ -51,7 +51,7 @@ pub struct Delimiters {
 /// A part of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum FormatPart {
     /// Text.
     Literal(String),
     /// The tool's name.
@@ -91,7 +91,7 @@ pub struct Calls {
     /// Around all calls.
     pub section: Delimiters,
     /// A call.
-    pub unit: Vec<Part>,
+    pub unit: Vec<FormatPart>,
     /// Between calls; none if a turn has one call only.
     pub separator: Option<String>,
     /// The arguments.
@@ -121,7 +121,7 @@ impl Format {
     pub(super) fn literals(&self) -> Vec<String> {
         let calls = &self.calls.value;
         let unit = calls.unit.iter().filter_map(|part| match part {
-            Part::Literal(text) => Some(text.as_str()),
+            FormatPart::Literal(text) => Some(text.as_str()),
             _ => None,
         });
         let all = [calls.section.open.as_str()].into_iter().chain(unit).chain([calls.section.close.as_str()]);

@@ -10,7 +10,7 @@ use super::joints::{Joints, Pair};
 use super::point::{COUNTER, Point, Type};
 use super::refusal::Refusal;
 use super::spelling::value_at;
-use super::turns::Written;
+use super::turns::ShownTurn;
 
 /// A part of a turn that the format writes.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +152,7 @@ pub(super) fn call_order(joints: &Joints) -> Vec<Point> {
 }
 
 /// Whether the template wrote a string of the probe in another way than as it is or as JSON.
-pub(super) fn is_rewritten(probe: &Probe, turn: &Written) -> bool {
+pub(super) fn is_rewritten(probe: &Probe, turn: &ShownTurn) -> bool {
     let has_request = turn.cut.output.runs().any(|(origin, _)| origin == Origin::Request);
     has_request && !probe.strings().all(|string| crate::check::is_shown(string, turn.cut.output.as_str()))
 }

@@ -1,7 +1,7 @@
 //! Infers a format from the text between the places of probes.
 
 use super::align::{common_end, common_end_of, common_start, first_tag, last_tag};
-use super::format::{Arguments, Calls, Delimiters, Field, Format, Part};
+use super::format::{Arguments, Calls, Delimiters, Field, Format, FormatPart};
 use super::generate::call_order;
 use super::joints::Joints;
 use super::point::{COUNTER, Point, Type};
@@ -156,13 +156,13 @@ impl Inference<'_> {
     }
 
     /// The parts of a call from the first to the last place in it.
-    fn inner(&self, order: &[Point], arguments: &Arguments) -> Vec<Part> {
+    fn inner(&self, order: &[Point], arguments: &Arguments) -> Vec<FormatPart> {
         let mut inner = Vec::new();
         for (index, point) in order.iter().enumerate() {
             inner.push(match point {
-                Point::Name => Part::Name,
-                Point::Id => Part::Id,
-                _ => Part::Arguments,
+                Point::Name => FormatPart::Name,
+                Point::Id => FormatPart::Id,
+                _ => FormatPart::Arguments,
             });
             if let Some(next) = order.get(index + 1) {
                 inner.extend(parts(self.joints.text(*point, *next).unwrap_or_default()));
@@ -170,7 +170,7 @@ impl Inference<'_> {
         }
         if *arguments != Arguments::Json {
             inner.extend(parts(&self.before_keys(arguments)));
-            inner.push(Part::Arguments);
+            inner.push(FormatPart::Arguments);
         }
         inner
     }
@@ -239,14 +239,14 @@ fn behind_empty<'a>(text: &'a str, marks: &Delimiters) -> &'a str {
 }
 
 /// A text as parts, with its counters.
-fn parts(text: &str) -> Vec<Part> {
+fn parts(text: &str) -> Vec<FormatPart> {
     let mut parts = Vec::new();
     for (index, literal) in text.split(COUNTER).enumerate() {
         if index > 0 {
-            parts.push(Part::Counter);
+            parts.push(FormatPart::Counter);
         }
         if !literal.is_empty() {
-            parts.push(Part::Literal(literal.to_owned()));
+            parts.push(FormatPart::Literal(literal.to_owned()));
         }
     }
     parts

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::locate::Place;
+use super::locate::ProbePlace;
 use super::point::{COUNTER, Point, Type};
 use super::refusal::Refusal;
 
@@ -36,10 +36,10 @@ pub(super) struct Joints {
 
 impl Joints {
     /// Notes the text between the places of a turn.
-    pub(super) fn note(&mut self, probe: &str, whole: &str, places: &[Place]) {
-        let start = Place { point: Point::Start, call: 0, start: 0, end: 0 };
-        let end = Place { point: Point::End, call: 0, start: whole.len(), end: whole.len() };
-        let all: Vec<Place> = [&[start], places, &[end]].concat();
+    pub(super) fn note(&mut self, probe: &str, whole: &str, places: &[ProbePlace]) {
+        let start = ProbePlace { point: Point::Start, call: 0, start: 0, end: 0 };
+        let end = ProbePlace { point: Point::End, call: 0, start: whole.len(), end: whole.len() };
+        let all: Vec<ProbePlace> = [&[start], places, &[end]].concat();
         for pair in all.windows(2) {
             let (from, to) = (pair[0], pair[1]);
             if from.end > to.start {

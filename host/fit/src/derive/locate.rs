@@ -10,7 +10,7 @@ use super::spelling::{find_value, json_at};
 
 /// A place of a turn: what stands there, of which call, from where to where.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ProbePlace {
     pub(super) point: Point,
     pub(super) call: usize,
     pub(super) start: usize,
@@ -18,7 +18,7 @@ pub(super) struct Place {
 }
 
 /// The places of a probe in its turn, in order.
-pub(super) fn locate(probe: &Probe, whole: &str) -> Result<Vec<Place>, Refusal> {
+pub(super) fn locate(probe: &Probe, whole: &str) -> Result<Vec<ProbePlace>, Refusal> {
     let mut finder = Finder { probe, whole, at: 0, places: Vec::new() };
     for (point, prose) in [(Point::Reasoning, probe.reasoning), (Point::Text, probe.text)] {
         if let Some(prose) = prose {
@@ -37,7 +37,7 @@ struct Finder<'a> {
     probe: &'a Probe,
     whole: &'a str,
     at: usize,
-    places: Vec<Place>,
+    places: Vec<ProbePlace>,
 }
 
 impl Finder<'_> {
@@ -50,7 +50,7 @@ impl Finder<'_> {
     }
 
     fn push(&mut self, point: Point, call: usize, start: usize, end: usize) {
-        self.places.push(Place { point, call, start, end });
+        self.places.push(ProbePlace { point, call, start, end });
         self.at = self.at.max(end);
     }
 

@@ -22,7 +22,7 @@ mod table;
 mod turns;
 
 pub use cases::{Cases, cases};
-pub use format::{Arguments, Calls, Confidence, Delimiters, Field, Format, Part};
+pub use format::{Arguments, Calls, Confidence, Delimiters, Field, Format, FormatPart};
 pub use refusal::Refusal;
 
 use model::TemplateFiles;
@@ -38,7 +38,7 @@ use joints::{Joints, Pair};
 use locate::locate;
 use openings::{message_header, opened, prompted};
 use point::Point;
-use turns::{Turns, Written};
+use turns::{ShownTurn, Turns};
 
 /// Probes from which a format is inferred.
 const LEARNT: [&str; 11] = [
@@ -121,7 +121,7 @@ fn longest_in(source: &str, literal: &str) -> Option<String> {
 fn infer(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Format, Underived> {
     let turns = Turns::new(files).map_err(Underived::Unusable)?;
     let probes: Vec<Probe> = probes(&[]).into_iter().chain(extra_probes()).collect();
-    let mut shown: Vec<(&Probe, Written)> = Vec::new();
+    let mut shown: Vec<(&Probe, ShownTurn)> = Vec::new();
     for probe in &probes {
         match turns.write(probe) {
             Ok(turn) => shown.push((probe, turn)),
@@ -172,7 +172,7 @@ fn infer(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Format,
 
 /// Whether a parser has to give the probe back. Null is often spelt like a string, which `fit`
 /// judges.
-fn is_judged(probe: &Probe, turn: &Written) -> bool {
+fn is_judged(probe: &Probe, turn: &ShownTurn) -> bool {
     probe.name != "null" && !is_rewritten(probe, turn)
 }
 
@@ -181,7 +181,7 @@ fn seen<T>(value: T) -> Field<T> {
 }
 
 /// The turn behind the header of the message.
-fn behind(anchor: &str, turn: &Written) -> String {
+fn behind(anchor: &str, turn: &ShownTurn) -> String {
     let whole = turn.whole();
     whole.strip_prefix(anchor).map_or(whole.clone(), str::to_owned)
 }

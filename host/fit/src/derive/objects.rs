@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::format::{Calls, Part};
+use super::format::{Calls, FormatPart};
 use super::pattern::soft;
 use super::spelling::json_at;
 use super::table::around;
@@ -15,12 +15,12 @@ const KEY: &str = "zqkey";
 /// Calls whose name stands inside JSON, in a list or not; `None` if it doesn't.
 pub(super) fn objects(calls: &Calls, ends: &[String]) -> Option<Result<Value, String>> {
     let unit = |name: &str| -> String {
-        let part = |part: &Part| match part {
-            Part::Literal(text) => text.clone(),
-            Part::Name => name.to_owned(),
-            Part::Id => "zqid".to_owned(),
-            Part::Counter => "0".to_owned(),
-            Part::Arguments => format!("{{\"{KEY}\": 1}}"),
+        let part = |part: &FormatPart| match part {
+            FormatPart::Literal(text) => text.clone(),
+            FormatPart::Name => name.to_owned(),
+            FormatPart::Id => "zqid".to_owned(),
+            FormatPart::Counter => "0".to_owned(),
+            FormatPart::Arguments => format!("{{\"{KEY}\": 1}}"),
         };
         calls.unit.iter().map(part).collect()
     };

@@ -4,7 +4,7 @@
 use super::align::{closing, common_start, first_tag, last_tag};
 use super::format::{Delimiters, Field};
 use super::seen;
-use super::turns::{Turns, Written};
+use super::turns::{ShownTurn, Turns};
 use crate::probes::Probe;
 
 /// A tag that a generation prompt leaves open.
@@ -30,12 +30,12 @@ pub(super) fn prompted(openings: &[String], turns: &Turns) -> Option<Field<Delim
 }
 
 /// The header of the model's message, without a tag behind it that opens reasoning.
-pub(super) fn message_header(openings: &[String], shown: &[(&Probe, Written)]) -> String {
+pub(super) fn message_header(openings: &[String], shown: &[(&Probe, ShownTurn)]) -> String {
     without_reasoning(shared(openings, shown), openings, shown)
 }
 
 /// What all turns begin with.
-fn shared(openings: &[String], shown: &[(&Probe, Written)]) -> String {
+fn shared(openings: &[String], shown: &[(&Probe, ShownTurn)]) -> String {
     let leads = shown.iter().map(|(_, turn)| turn.cut.opening.as_str());
     let mut all = openings.iter().map(String::as_str).chain(leads);
     let first = all.next().unwrap_or_default();
@@ -46,7 +46,7 @@ fn shared(openings: &[String], shown: &[(&Probe, Written)]) -> String {
 
 /// The beginning without a tag at its end that opens reasoning: one that is closed in another opening,
 /// or between reasoning and text.
-fn without_reasoning(anchor: String, openings: &[String], shown: &[(&Probe, Written)]) -> String {
+fn without_reasoning(anchor: String, openings: &[String], shown: &[(&Probe, ShownTurn)]) -> String {
     let Some(tag) = last_tag(&anchor) else { return anchor };
     let Some(close) = closing(tag.trim()) else { return anchor };
     let between = shown.iter().find(|(probe, _)| probe.name == "reasoning-text").and_then(|(probe, turn)| {

@@ -2,7 +2,7 @@
 //! call and the tool's name outside JSON.
 
 use super::align::{first_tag, last_tag};
-use super::format::{Arguments, Format, Part};
+use super::format::{Arguments, Format, FormatPart};
 
 /// The source of `src/lib.rs` in a crate of `host parser new`, whose placeholders it has.
 ///
@@ -50,15 +50,17 @@ fn call(format: &Format) -> Result<Call, String> {
     if calls.arguments != Arguments::Json {
         return Err("its calls aren't a name and JSON".to_owned());
     }
-    let at = |wanted: Part| calls.unit.iter().position(|part| *part == wanted);
-    let text = |parts: &[Part]| -> String {
-        let text = |part: &Part| if let Part::Literal(text) = part { text.clone() } else { String::new() };
+    let at = |wanted: FormatPart| calls.unit.iter().position(|part| *part == wanted);
+    let text = |parts: &[FormatPart]| -> String {
+        let text = |part: &FormatPart| {
+            if let FormatPart::Literal(text) = part { text.clone() } else { String::new() }
+        };
         parts.iter().map(text).collect()
     };
-    let (Some(name), Some(arguments)) = (at(Part::Name), at(Part::Arguments)) else {
+    let (Some(name), Some(arguments)) = (at(FormatPart::Name), at(FormatPart::Arguments)) else {
         return Err("a call has no name or no arguments".to_owned());
     };
-    if name > arguments || calls.unit[..name].contains(&Part::Id) {
+    if name > arguments || calls.unit[..name].contains(&FormatPart::Id) {
         return Err("a call doesn't begin with its name".to_owned());
     }
     let before = text(&calls.unit[..name]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::format::{Arguments, Calls, Delimiters, Format, Part};
+use super::format::{Arguments, Calls, Delimiters, Format, FormatPart};
 use super::objects::objects;
 use super::pattern::{literal, name_class, soft, spaced};
 
@@ -102,36 +102,37 @@ fn keywords(calls: &Calls) -> Result<Value, String> {
 }
 
 /// The text of these parts.
-fn text_of(parts: &[Part]) -> String {
-    let text = |part: &Part| if let Part::Literal(text) = part { text.clone() } else { String::new() };
+fn text_of(parts: &[FormatPart]) -> String {
+    let text =
+        |part: &FormatPart| if let FormatPart::Literal(text) = part { text.clone() } else { String::new() };
     parts.iter().map(text).collect()
 }
 
-fn before_name(unit: &[Part]) -> String {
-    let name = unit.iter().position(|part| *part == Part::Name);
+fn before_name(unit: &[FormatPart]) -> String {
+    let name = unit.iter().position(|part| *part == FormatPart::Name);
     text_of(&unit[..name.unwrap_or_default()])
 }
 
-fn behind_arguments(unit: &[Part]) -> String {
-    let arguments = unit.iter().position(|part| *part == Part::Arguments);
+fn behind_arguments(unit: &[FormatPart]) -> String {
+    let arguments = unit.iter().position(|part| *part == FormatPart::Arguments);
     text_of(&unit[arguments.map_or(unit.len(), |at| at + 1)..])
 }
 
 /// A field whose opening holds the name, without its content.
 fn header(calls: &Calls) -> Result<Value, String> {
     let mut open = String::new();
-    let end = calls.unit.iter().position(|part| *part == Part::Arguments).unwrap_or(calls.unit.len());
+    let end = calls.unit.iter().position(|part| *part == FormatPart::Arguments).unwrap_or(calls.unit.len());
     for (index, part) in calls.unit[..end].iter().enumerate() {
         let class = || match (calls.unit.get(index + 1), &calls.arguments) {
-            (Some(Part::Literal(text)), _) => Ok(name_class(text)),
+            (Some(FormatPart::Literal(text)), _) => Ok(name_class(text)),
             (_, Arguments::Tagged { key, .. }) => Ok(name_class(key)),
             _ => Err("a tool's name isn't followed by a delimiter".to_owned()),
         };
         match part {
-            Part::Literal(text) => open.push_str(&spaced(text)),
-            Part::Name => open.extend(["(?P<name>", &class()?, ")"]),
-            Part::Id | Part::Counter => open.push_str(&class()?),
-            Part::Arguments => {}
+            FormatPart::Literal(text) => open.push_str(&spaced(text)),
+            FormatPart::Name => open.extend(["(?P<name>", &class()?, ")"]),
+            FormatPart::Id | FormatPart::Counter => open.push_str(&class()?),
+            FormatPart::Arguments => {}
         }
     }
     if !open.contains("(?P<name>") {

@@ -16,14 +16,14 @@ const IDS: [Option<&str>; 2] = [None, Some("functions.{name}:{index}")];
 
 /// A turn as the template writes it.
 #[derive(Debug, Clone)]
-pub(super) struct Written {
+pub(super) struct ShownTurn {
     /// The turn as it is played.
     pub(super) cut: Cut,
     /// Whether the output begins where the generation prompt ends.
     pub(super) is_opened: bool,
 }
 
-impl Written {
+impl ShownTurn {
     /// The whole turn, from the message's header on.
     pub(super) fn whole(&self) -> String {
         format!("{}{}", self.cut.opening, self.cut.output.as_str())
@@ -95,15 +95,15 @@ impl<'a> Turns<'a> {
 
     /// What the template writes for a probe, else why it doesn't, with the message of a template
     /// that raised.
-    pub(super) fn write(&self, probe: &Probe) -> Result<Written, (Verdict, Option<String>)> {
+    pub(super) fn write(&self, probe: &Probe) -> Result<ShownTurn, (Verdict, Option<String>)> {
         // Delimiters that the probe brings along show nothing.
         if probe.reasoning.is_some() && self.given().is_some() {
             return Err((Verdict::Unshown, None));
         }
         match self.writer.write(probe) {
-            Ok(written) => Ok(Written { cut: written.cut, is_opened: true }),
+            Ok(written) => Ok(ShownTurn { cut: written.cut, is_opened: true }),
             Err(failed) => match failed.unopened {
-                Some(written) => Ok(Written { cut: written.cut, is_opened: false }),
+                Some(written) => Ok(ShownTurn { cut: written.cut, is_opened: false }),
                 None => Err((failed.verdict, failed.raised)),
             },
         }

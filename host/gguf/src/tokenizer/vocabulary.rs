@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::{GgufError, printable};
 use crate::keys::Keys;
-use crate::value::{Array, Value};
+use crate::value::{Array, MetadataValue};
 
 /// Most tokens. Published vocabularies have less than 2¹⁹.
 const MOST_TOKENS: usize = 1 << 20;
@@ -86,7 +86,7 @@ impl<'a> Vocabulary<'a> {
 fn types(keys: &Keys<'_>, tokens: usize) -> Result<Vec<TokenType>, GgufError> {
     let Some(list) = keys.array(TYPES)? else { return Ok(vec![TokenType::Normal; tokens]) };
     check_length(keys, TYPES, &list, tokens)?;
-    let of = |value: Value<'_>| match value.as_u64() {
+    let of = |value: MetadataValue<'_>| match value.as_u64() {
         Some(2) => TokenType::Unknown,
         Some(3) => TokenType::Control,
         Some(4) => TokenType::UserDefined,

@@ -9,11 +9,11 @@ const ALIGNMENT: usize = 32;
 pub(crate) struct Writer {
     keys: Vec<u8>,
     key_count: u64,
-    tensors: Vec<Written>,
+    tensors: Vec<WrittenTensor>,
 }
 
 #[derive(Debug, Clone)]
-struct Written {
+struct WrittenTensor {
     name: String,
     kind: u32,
     shape: Vec<usize>,
@@ -64,13 +64,13 @@ impl Writer {
 
     /// Adds a tensor of ggml's type number `kind`; the shape has rows before columns.
     pub(crate) fn tensor(&mut self, name: &str, kind: u32, shape: &[usize], bytes: Vec<u8>) {
-        self.tensors.push(Written { name: name.to_owned(), kind, shape: shape.to_vec(), bytes });
+        self.tensors.push(WrittenTensor { name: name.to_owned(), kind, shape: shape.to_vec(), bytes });
     }
 
     /// Replaces tensors: `with` gets name, shape and bytes, and returns another type and other bytes
     /// for those that are to be replaced.
     pub(crate) fn replace(&mut self, mut with: impl FnMut(&str, &[usize], &[u8]) -> Option<(u32, Vec<u8>)>) {
-        for Written { name, kind, shape, bytes } in &mut self.tensors {
+        for WrittenTensor { name, kind, shape, bytes } in &mut self.tensors {
             if let Some((other, replaced)) = with(name, shape, bytes) {
                 (*kind, *bytes) = (other, replaced);
             }
@@ -79,7 +79,7 @@ impl Writer {
 
     /// Length of the file without its tensors' bytes.
     pub(crate) fn header_len(&self) -> usize {
-        let own = |tensor: &Written| tensor.bytes.len().next_multiple_of(ALIGNMENT);
+        let own = |tensor: &WrittenTensor| tensor.bytes.len().next_multiple_of(ALIGNMENT);
         self.finish().len() - self.tensors.iter().map(own).sum::<usize>()
     }
 
@@ -91,7 +91,7 @@ impl Writer {
         file.extend(self.key_count.to_le_bytes());
         file.extend(&self.keys);
         let mut offset = 0;
-        for Written { name, kind, shape, bytes } in &self.tensors {
+        for WrittenTensor { name, kind, shape, bytes } in &self.tensors {
             file.extend(text(name));
             file.extend(u32::try_from(shape.len()).unwrap().to_le_bytes());
             file.extend(shape.iter().rev().flat_map(|size| (*size as u64).to_le_bytes()));
@@ -99,7 +99,7 @@ impl Writer {
             file.extend((offset as u64).to_le_bytes());
             offset += bytes.len().next_multiple_of(ALIGNMENT);
         }
-        for Written { bytes, .. } in &self.tensors {
+        for WrittenTensor { bytes, .. } in &self.tensors {
             file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
             file.extend(bytes);
         }

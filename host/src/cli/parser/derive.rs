@@ -2,16 +2,16 @@
 //! template writes, or writes one. Exit status 0: there is one that passes; 1: what was written
 //! doesn't pass, or isn't proved yet; 2: it can't run; 3: the format can't be derived.
 
+mod files;
 mod installed;
 mod proof;
-mod written;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use fit::{Delimiters, Derived, Format, Part, Underived};
+use fit::{Delimiters, Derived, Format, FormatPart, Underived};
 use model::TemplateFiles;
 
 use super::paint::{BOLD, DIM, painted};
@@ -83,7 +83,7 @@ fn derived(arguments: &DeriveArguments) -> anyhow::Result<ExitCode> {
     };
     show(&derived, arguments.json, &mut out)?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(&files.name));
-    let parser = match written::write(&derived, &name, arguments)? {
+    let parser = match files::write(&derived, &name, arguments)? {
         Ok(parser) => parser,
         Err(reason) => return Ok(refused(&reason)),
     };
@@ -123,13 +123,13 @@ fn show(Derived { format, .. }: &Derived, as_json: bool, out: &mut impl Write) -
 }
 
 /// How a part of a call is printed.
-fn part(part: &Part) -> &str {
+fn part(part: &FormatPart) -> &str {
     match part {
-        Part::Literal(text) => text,
-        Part::Name => "NAME",
-        Part::Id => "ID",
-        Part::Counter => "N",
-        Part::Arguments => "ARGUMENTS",
+        FormatPart::Literal(text) => text,
+        FormatPart::Name => "NAME",
+        FormatPart::Id => "ID",
+        FormatPart::Counter => "N",
+        FormatPart::Arguments => "ARGUMENTS",
     }
 }
 

@@ -48,8 +48,8 @@ type RawTensor = StoredTensor<TensorType>;
 impl GgufWeights {
     pub(super) fn open(files: &GgufFiles) -> Result<Self, LoadError> {
         let (names, tensors) = files.parsed(|gguf| {
-            let entry = |(part, tensor): &(usize, gguf::Tensor<'_>)| {
-                let gguf::Tensor { name, kind, shape, range } = tensor.clone();
+            let entry = |(part, tensor): &(usize, gguf::TensorInfo<'_>)| {
+                let gguf::TensorInfo { name, kind, shape, range } = tensor.clone();
                 (name.to_owned(), Entry { part: *part, kind, shape, range })
             };
             Ok((TensorNames::of(gguf)?, gguf.tensors().map(entry).collect()))

@@ -19,12 +19,12 @@ pub(super) struct MoeMlp<B: Backend> {
     router_bias: Option<B::Vector>,
     correction: Option<B::Vector>,
     experts: B::Experts,
-    shared: Option<Shared<B>>,
+    shared: Option<SharedExpertLayer<B>>,
 }
 
 /// An expert that every token goes to.
 #[derive(Debug)]
-struct Shared<B: Backend> {
+struct SharedExpertLayer<B: Backend> {
     expert: GatedMlp<B>,
     /// Gate of its result.
     gate: Option<B::SigmoidGate>,
@@ -86,7 +86,10 @@ impl<B: Backend> MoeMlp<B> {
             ExpertLayout::Packed => packed(loading, &name("experts"), count, sizes)?,
         };
         let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
-        let shared = config.shared.map(|shared| Shared::load(loading, prefix, hidden, shared)).transpose()?;
+        let shared = config
+            .shared
+            .map(|shared| SharedExpertLayer::load(loading, prefix, hidden, shared))
+            .transpose()?;
         Ok(Self { config: config.clone(), router, router_bias, correction, experts, shared })
     }
 
@@ -107,14 +110,14 @@ impl<B: Backend> MoeMlp<B> {
         backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
-        if let Some(Shared { expert, gate: gated_by }) = &self.shared {
+        if let Some(SharedExpertLayer { expert, gate: gated_by }) = &self.shared {
             let gate = gated_by.as_ref().map(|projection| ResultGate { projection, values: gate });
             expert.forward_of(backend, normed, (shared, gate), hidden);
         }
     }
 }
 
-impl<B: Backend> Shared<B> {
+impl<B: Backend> SharedExpertLayer<B> {
     fn load(
         loading: &mut Loading<'_, B>,
         prefix: &str,

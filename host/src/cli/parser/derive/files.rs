@@ -12,7 +12,7 @@ use super::DeriveArguments;
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// A parser that was written.
-pub(super) struct Written {
+pub(super) struct ParserFiles {
     /// The parser; none for a crate that wasn't built.
     pub(super) file: Option<PathBuf>,
     /// The folder of its cases, which for a crate is the crate.
@@ -24,14 +24,14 @@ pub(super) fn write(
     derived: &Derived,
     name: &str,
     arguments: &DeriveArguments,
-) -> anyhow::Result<Result<Written, String>> {
+) -> anyhow::Result<Result<ParserFiles, String>> {
     let folder = arguments.out.join(name);
     let table = derived.table.as_ref().ok().filter(|_| !arguments.component.as_crate);
     if let Some(table) = table {
         let file = arguments.out.join(name).with_extension("json");
         ensure!(!file.exists(), "{} is there already: choose another --name or --out", file.display());
         save(&file, &(serde_json::to_string_pretty(table)? + "\n"))?;
-        return Ok(Ok(Written { file: Some(file), folder }));
+        return Ok(Ok(ParserFiles { file: Some(file), folder }));
     }
     let source = match (&derived.source, &derived.table) {
         (Ok(source), _) => source,
@@ -42,7 +42,7 @@ pub(super) fn write(
     };
     crate::cli::parser::new::create(&folder, name, Some(source))?;
     let file = if arguments.component.build { Some(build(&folder, name)?) } else { None };
-    Ok(Ok(Written { file, folder }))
+    Ok(Ok(ParserFiles { file, folder }))
 }
 
 /// Builds the crate, and puts the component beside it.

@@ -41,7 +41,7 @@ pub(super) fn prove(
     let missed = missed.into_iter().chain(NEEDED.into_iter().filter(lacks).map(str::to_owned)).collect();
     for (name, case) in read {
         let path = folder.join(name).with_extension("json");
-        super::written::save(&path, &(serde_json::to_string_pretty(&case)? + "\n"))?;
+        super::files::save(&path, &(serde_json::to_string_pretty(&case)? + "\n"))?;
         paths.push(path);
     }
     let report = conformance::test(&paths, &loaded, SEED).map_err(anyhow::Error::msg).context("its cases")?;

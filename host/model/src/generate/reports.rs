@@ -1,0 +1,31 @@
+//! Metrics and log lines of what went wrong in a turn without ending it.
+
+use std::sync::Arc;
+
+use contract::Fault;
+
+pub(super) fn report_fault(model: &Arc<str>, fault: &Fault) {
+    let (label, parser) = (Arc::clone(model), fault.parser.to_string());
+    metrics::counter!("sluice_parser_faults_total", "model_name" => label, "parser" => parser).increment(1);
+    tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
+}
+
+/// Counts and logs complete calls whose arguments are no JSON. Protocols that can carry such
+/// arguments pass them on. Names of tools are the client's words, or the model's, so no log has
+/// them.
+pub(super) fn report_malformed(model: &Arc<str>, calls: u32) {
+    if calls > 0 {
+        metrics::counter!("sluice_malformed_arguments_total", "model_name" => Arc::clone(model))
+            .increment(calls.into());
+        tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
+    }
+}
+
+/// Counts and logs calls that the model wrote although the request forbids them.
+pub(super) fn report_dropped(model: &Arc<str>, calls: u32) {
+    if calls > 0 {
+        metrics::counter!("sluice_dropped_calls_total", "model_name" => Arc::clone(model))
+            .increment(calls.into());
+        tracing::warn!(%model, calls, "the model called tools although tool_choice is none: the calls were dropped");
+    }
+}
