@@ -33,7 +33,7 @@ impl GgufFiles {
     /// A file can't be read, or its header is broken.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let first = map(path)?;
-        let count = gguf::part_count((&first.0, &first.1))?;
+        let count = FilePart::whole(&first.0, &first.1).part_count()?;
         let parts = if count == 1 { vec![first] } else { map_parts(path, count)? };
         let files = Self { path: path.to_owned(), parts: parts.into() };
         files.parsed(|_| Ok(()))?;
@@ -55,7 +55,7 @@ impl GgufFiles {
     /// Name of the model: the file's name without its ending and without its number as a part.
     pub fn model_name(&self) -> String {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        split_name(&stem).map_or_else(|| stem.to_string(), |(name, ..)| name.to_owned())
+        split_gguf_name(&stem).map_or_else(|| stem.to_string(), |(name, ..)| name.to_owned())
     }
 
     /// Name of each part for messages, and its bytes.
@@ -82,7 +82,7 @@ impl GgufFiles {
         with: impl FnOnce(&Gguf<'_>) -> Result<T, GgufError>,
     ) -> Result<T, FileError> {
         let parts: Vec<FilePart<'_>> =
-            self.parts.iter().map(|(name, bytes)| (name.as_str(), &**bytes)).collect();
+            self.parts.iter().map(|(name, bytes)| FilePart::whole(name, bytes)).collect();
         Ok(with(&Gguf::parse(&parts)?)?)
     }
 }
@@ -97,7 +97,7 @@ fn map(path: &Path) -> Result<(String, FileBytes), FileError> {
 /// Maps the parts of a model, one of which is at `path`.
 fn map_parts(path: &Path, count: usize) -> Result<Vec<(String, FileBytes)>, FileError> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let (name, ending) = match (split_name(&stem), path.extension()) {
+    let (name, ending) = match (split_gguf_name(&stem), path.extension()) {
         (Some((name, _, of)), Some(ending)) if of == count => (name, ending.to_string_lossy()),
         _ => {
             let reason = format!(
@@ -111,10 +111,12 @@ fn map_parts(path: &Path, count: usize) -> Result<Vec<(String, FileBytes)>, File
         .collect()
 }
 
-/// `NAME-00002-of-00005` as (NAME, 2, 5).
-fn split_name(stem: &str) -> Option<(&str, usize, usize)> {
+/// Name, number and count of a part's name without its ending: `NAME-00002-of-00005` as (NAME, 2,
+/// 5); `None` for a name of no part.
+pub fn split_gguf_name(stem: &str) -> Option<(&str, usize, usize)> {
     let (rest, count) = stem.rsplit_once("-of-")?;
     let (name, number) = rest.rsplit_once('-')?;
-    let digits = |text: &str| (text.len() == 5).then(|| text.parse().ok())?;
+    let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = |text: &str| is_number(text).then(|| text.parse().ok())?;
     Some((name, digits(number)?, digits(count)?))
 }

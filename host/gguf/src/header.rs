@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::error::printable;
+use super::error::{HeaderError, printable};
 use super::tensor_type::TensorType;
 use super::value::MetadataValue;
 
@@ -32,6 +32,8 @@ const LEAST_TENSOR_BYTES: usize = 24;
 pub(crate) struct Header<'a> {
     pub(crate) keys: HashMap<&'a str, MetadataValue<'a>>,
     pub(crate) tensors: Vec<TensorInfo<'a>>,
+    /// Bytes that keys and tensors' entries take.
+    pub(crate) length: usize,
 }
 
 /// Tensor of a file.
@@ -48,53 +50,54 @@ pub struct TensorInfo<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads the header of a file. The error is a reason.
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
-        let mut cursor = Cursor::new(bytes);
+    /// Reads the header of a file of `file_bytes`, of which `bytes` are the first.
+    pub(crate) fn parse(bytes: &'a [u8], file_bytes: usize) -> Result<Self, HeaderError> {
+        let mut cursor = Cursor::new(bytes, file_bytes);
         check_version(&mut cursor)?;
         let tensors = cursor.count("tensors", LEAST_TENSOR_BYTES)?;
         let keys = cursor.count("keys", LEAST_KEY_BYTES)?;
         if tensors.max(keys) > MOST_ENTRIES {
-            return Err(format!("{tensors} tensors and {keys} keys, more than {MOST_ENTRIES}"));
+            return Err(format!("{tensors} tensors and {keys} keys, more than {MOST_ENTRIES}").into());
         }
         let keys = read_keys(&mut cursor, keys)?;
         let alignment = alignment(&keys)?;
         let mut tensors: Vec<_> = (0..tensors).map(|_| entry(&mut cursor)).collect::<Result<_, _>>()?;
-        let data = (cursor.at() as u64).next_multiple_of(alignment);
+        let length = cursor.at();
+        let data = (length as u64).next_multiple_of(alignment);
         for tensor in &mut tensors {
-            place(tensor, (data, alignment), bytes.len())
+            place(tensor, (data, alignment), file_bytes)
                 .map_err(|reason| format!("tensor {}: {reason}", printable(tensor.name)))?;
         }
         check_overlaps(&tensors)?;
-        Ok(Self { keys, tensors })
+        Ok(Self { keys, tensors, length })
     }
 }
 
-fn check_version(cursor: &mut Cursor<'_>) -> Result<(), String> {
+fn check_version(cursor: &mut Cursor<'_>) -> Result<(), HeaderError> {
     let magic: [u8; 4] = cursor.array()?;
     if magic != MAGIC {
-        return Err("no GGUF file: it doesn't begin with \"GGUF\"".to_owned());
+        return Err("no GGUF file: it doesn't begin with \"GGUF\"".to_owned().into());
     }
     match cursor.u32()? {
         2 | 3 => Ok(()),
         version if matches!(version.swap_bytes(), 1..=3) => {
-            Err("its numbers are big-endian, which is not supported".to_owned())
+            Err("its numbers are big-endian, which is not supported".to_owned().into())
         }
-        version => Err(format!("GGUF version {version} is not supported; supported: 2, 3")),
+        version => Err(format!("GGUF version {version} is not supported; supported: 2, 3").into()),
     }
 }
 
 fn read_keys<'a>(
     cursor: &mut Cursor<'a>,
     count: usize,
-) -> Result<HashMap<&'a str, MetadataValue<'a>>, String> {
+) -> Result<HashMap<&'a str, MetadataValue<'a>>, HeaderError> {
     let mut keys = HashMap::with_capacity(count);
     for _ in 0..count {
         let name = cursor.name(LONGEST_KEY)?;
         let value =
-            MetadataValue::read(cursor).map_err(|reason| format!("key {}: {reason}", printable(name)))?;
+            MetadataValue::read(cursor).map_err(|error| error.about(&format!("key {}", printable(name))))?;
         if keys.insert(name, value).is_some() {
-            return Err(format!("key {} is there twice", printable(name)));
+            return Err(format!("key {} is there twice", printable(name)).into());
         }
     }
     Ok(keys)
@@ -108,24 +111,24 @@ fn alignment(keys: &HashMap<&str, MetadataValue<'_>>) -> Result<u64, String> {
 }
 
 /// Reads a tensor's entry; its range begins at its offset among the tensors.
-fn entry<'a>(cursor: &mut Cursor<'a>) -> Result<TensorInfo<'a>, String> {
+fn entry<'a>(cursor: &mut Cursor<'a>) -> Result<TensorInfo<'a>, HeaderError> {
     let name = cursor.name(LONGEST_TENSOR_NAME)?;
-    let about = |reason: String| format!("tensor {}: {reason}", printable(name));
+    let about = |error: HeaderError| error.about(&format!("tensor {}", printable(name)));
     let dimensions = cursor.u32().map_err(about)?;
     if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
-        return Err(about(format!("{dimensions} dimensions, expected 1 to {MOST_DIMENSIONS}")));
+        return Err(about(format!("{dimensions} dimensions, expected 1 to {MOST_DIMENSIONS}").into()));
     }
     let mut shape = Vec::with_capacity(MOST_DIMENSIONS as usize);
     for _ in 0..dimensions {
         let size = cursor.u64().map_err(about)?;
         let size = usize::try_from(size).ok().filter(|size| *size > 0);
-        shape.push(size.ok_or_else(|| about("a dimension is zero or too large".to_owned()))?);
+        shape.push(size.ok_or_else(|| about("a dimension is zero or too large".to_owned().into()))?);
     }
     shape.reverse();
     let id = cursor.u32().map_err(about)?;
-    let kind = TensorType::from_id(id).map_err(about)?;
+    let kind = TensorType::from_id(id).map_err(|reason| about(reason.into()))?;
     let offset = cursor.u64().map_err(about)?;
-    let offset = usize::try_from(offset).map_err(|_| about(format!("offset {offset}")))?;
+    let offset = usize::try_from(offset).map_err(|_| about(format!("offset {offset}").into()))?;
     Ok(TensorInfo { name, kind, shape, range: offset..offset })
 }
 

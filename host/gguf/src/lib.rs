@@ -22,7 +22,7 @@ mod value;
 
 pub use error::GgufError;
 pub use header::{MAGIC, TensorInfo};
-pub use model::{FilePart, Gguf, MOST_PARTS, part_count};
+pub use model::{FilePart, Gguf, MOST_PARTS};
 pub use names::{RowOrder, Source, TensorNames};
 
 pub use tensor_type::TensorType;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::error::{GgufError, printable};
+use super::error::{GgufError, HeaderError, printable};
 use super::header::{Header, TensorInfo};
 use super::keys::Keys;
 
@@ -14,8 +14,55 @@ const SPLIT_TENSORS: &str = "split.tensors.count";
 /// Most parts of a model.
 pub const MOST_PARTS: usize = 1000;
 
-/// A model's file, or one of its parts: its name for messages, and its bytes.
-pub type FilePart<'a> = (&'a str, &'a [u8]);
+/// A model's file, or one of its parts.
+#[derive(Debug, Clone, Copy)]
+pub struct FilePart<'a> {
+    /// Its name for messages.
+    pub name: &'a str,
+    /// Its bytes, or the first of them.
+    pub bytes: &'a [u8],
+    /// Its size.
+    pub file_bytes: usize,
+}
+
+impl<'a> FilePart<'a> {
+    /// A file that is there as a whole.
+    pub fn whole(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self { name, bytes, file_bytes: bytes.len() }
+    }
+
+    /// Length of the header; `None` if it goes on behind the bytes that are there.
+    ///
+    /// # Errors
+    /// The header is broken.
+    pub fn header_len(&self) -> Result<Option<usize>, GgufError> {
+        match Header::parse(self.bytes, self.file_bytes) {
+            Ok(header) => Ok(Some(header.length)),
+            Err(HeaderError::Incomplete) => Ok(None),
+            Err(HeaderError::Wrong(reason)) => Err(GgufError::new(self.name, reason)),
+        }
+    }
+
+    /// Number of parts that the header says the model has.
+    ///
+    /// # Errors
+    /// The header is broken.
+    pub fn part_count(&self) -> Result<usize, GgufError> {
+        let keys = Keys::new(self.name, self.header()?.keys);
+        let count = keys.size(SPLIT_COUNT, 0..=MOST_PARTS as u64)?;
+        Ok(count.map_or(1, |count| usize::try_from(count).unwrap_or(1).max(1)))
+    }
+
+    fn header(&self) -> Result<Header<'a>, GgufError> {
+        Header::parse(self.bytes, self.file_bytes).map_err(|error| {
+            let reason = match error {
+                HeaderError::Incomplete => "its header is not there as a whole".to_owned(),
+                HeaderError::Wrong(reason) => reason,
+            };
+            GgufError::new(self.name, reason)
+        })
+    }
+}
 
 /// Keys and tensors of a model.
 #[derive(Debug)]
@@ -27,7 +74,8 @@ pub struct Gguf<'a> {
 }
 
 impl<'a> Gguf<'a> {
-    /// Reads the headers of a model's parts, which come in their order; there is at least one.
+    /// Reads the headers of a model's parts, which come in their order; there is at least one. Only
+    /// the headers must be there.
     ///
     /// # Errors
     /// A header is broken, or the parts aren't those of one model.
@@ -35,9 +83,9 @@ impl<'a> Gguf<'a> {
         let mut first = None;
         let mut tensors = HashMap::new();
         let mut tensor_count = 0;
-        for (number, (file, bytes)) in parts.iter().enumerate() {
-            let header = Header::parse(bytes).map_err(|reason| GgufError::new(file, reason))?;
-            let keys = Keys::new(file, header.keys);
+        for (number, part) in parts.iter().enumerate() {
+            let header = part.header()?;
+            let keys = Keys::new(part.name, header.keys);
             check_split(&keys, number, parts.len())?;
             tensor_count += header.tensors.len();
             for tensor in header.tensors {
@@ -71,9 +119,9 @@ impl<'a> Gguf<'a> {
         self.tensors.contains_key(name)
     }
 
-    /// Bytes of a tensor.
-    pub(crate) fn bytes(&self, (part, tensor): &(usize, TensorInfo<'a>)) -> &'a [u8] {
-        &self.parts[*part].1[tensor.range.clone()]
+    /// Bytes of a tensor; `None` if they aren't there.
+    pub(crate) fn bytes(&self, (part, tensor): &(usize, TensorInfo<'a>)) -> Option<&'a [u8]> {
+        self.parts[*part].bytes.get(tensor.range.clone())
     }
 
     /// What the file says it is, in a few words: `llama, mostly Q4_1, "SmolLM2 135M"`.
@@ -89,16 +137,6 @@ impl<'a> Gguf<'a> {
         let name = text("general.name").map(|name| format!(", {name:?}")).unwrap_or_default();
         format!("{architecture}{mostly}{name}")
     }
-}
-
-/// Number of parts that a file's header says its model has.
-///
-/// # Errors
-/// The header is broken.
-pub fn part_count((file, bytes): FilePart<'_>) -> Result<usize, GgufError> {
-    let header = Header::parse(bytes).map_err(|reason| GgufError::new(file, reason))?;
-    let count = Keys::new(file, header.keys).size(SPLIT_COUNT, 0..=MOST_PARTS as u64)?;
-    Ok(count.map_or(1, |count| usize::try_from(count).unwrap_or(1).max(1)))
 }
 
 fn check_split(keys: &Keys<'_>, number: usize, parts: usize) -> Result<(), GgufError> {

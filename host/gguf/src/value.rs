@@ -2,6 +2,7 @@
 //! element at a time, so that a value takes no memory beyond the file's.
 
 use super::cursor::Cursor;
+use super::error::HeaderError;
 
 /// Value of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,10 +65,10 @@ pub(crate) struct Array<'a> {
 }
 
 impl Kind {
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, String> {
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, HeaderError> {
         let id = cursor.u32()?;
         let kind = usize::try_from(id).ok().and_then(|id| KINDS.get(id)).copied();
-        kind.ok_or_else(|| format!("no value has type {id}"))
+        kind.ok_or_else(|| format!("no value has type {id}").into())
     }
 
     /// Bytes of a value; of a string, those of its length.
@@ -84,14 +85,14 @@ impl Kind {
 
 impl<'a> MetadataValue<'a> {
     /// Reads a value of any type, which stands before it.
-    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, String> {
+    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, HeaderError> {
         match Kind::read(cursor)? {
             Kind::Array => Array::read(cursor).map(Self::Array),
             kind => Self::scalar(kind, cursor),
         }
     }
 
-    fn scalar(kind: Kind, cursor: &mut Cursor<'a>) -> Result<Self, String> {
+    fn scalar(kind: Kind, cursor: &mut Cursor<'a>) -> Result<Self, HeaderError> {
         Ok(match kind {
             Kind::U8 => Self::Unsigned(cursor.array().map(u8::from_le_bytes)?.into()),
             Kind::I8 => Self::Signed(cursor.array().map(i8::from_le_bytes)?.into()),
@@ -102,10 +103,10 @@ impl<'a> MetadataValue<'a> {
             Kind::F32 => Self::Float(decimal(cursor.array().map(f32::from_le_bytes)?)),
             Kind::Bool => match cursor.array()? {
                 [byte @ (0 | 1)] => Self::Bool(byte == 1),
-                [byte] => return Err(format!("{byte} is neither true nor false")),
+                [byte] => return Err(format!("{byte} is neither true nor false").into()),
             },
             Kind::String => Self::String(cursor.string()?),
-            Kind::Array => return Err("arrays of arrays are not supported".to_owned()),
+            Kind::Array => return Err("arrays of arrays are not supported".to_owned().into()),
             Kind::U64 => Self::Unsigned(cursor.u64()?),
             Kind::I64 => Self::Signed(cursor.array().map(i64::from_le_bytes)?),
             Kind::F64 => Self::Float(cursor.array().map(f64::from_le_bytes)?),
@@ -143,7 +144,7 @@ impl<'a> MetadataValue<'a> {
 
 impl<'a> Array<'a> {
     /// Reads type, number and elements; each element is checked.
-    fn read(cursor: &mut Cursor<'a>) -> Result<Self, String> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, HeaderError> {
         let kind = Kind::read(cursor)?;
         let count = cursor.count("elements", kind.least_bytes())?;
         let mut elements = cursor.clone();
@@ -166,7 +167,7 @@ impl<'a> Array<'a> {
 
     /// The elements, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = MetadataValue<'a>> + use<'a> {
-        let (kind, mut cursor) = (self.kind, Cursor::new(self.bytes));
+        let (kind, mut cursor) = (self.kind, Cursor::new(self.bytes, self.bytes.len()));
         // None is missing: all elements were read before.
         (0..self.count).map_while(move |_| MetadataValue::scalar(kind, &mut cursor).ok())
     }

@@ -1,13 +1,13 @@
 //! Broken headers: each fault is named in one line, with its place.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a test may fail here")]
 
-use gguf::{Gguf, GgufError};
+use gguf::{FilePart, Gguf, GgufError};
 
 mod tools;
 use tools::writer::{Key, Writer};
 
 fn error(bytes: &[u8]) -> String {
-    let GgufError { file, reason } = Gguf::parse(&[("f", bytes)]).unwrap_err();
+    let GgufError { file, reason } = Gguf::parse(&[FilePart::whole("f", bytes)]).unwrap_err();
     assert!(file == "f" && !reason.contains('\n'), "{reason}");
     reason
 }
@@ -32,7 +32,7 @@ const OFFSET: usize = 74;
 
 #[test]
 fn faults_of_a_gguf_header_are_named() {
-    assert!(Gguf::parse(&[("f", &file())]).is_ok());
+    assert!(Gguf::parse(&[FilePart::whole("f", &file())]).is_ok());
     let word = |value: u32| value.to_le_bytes().to_vec();
     let long = |value: u64| value.to_le_bytes().to_vec();
     for (at, bytes, wanted) in [
@@ -81,6 +81,19 @@ fn gguf_cut_anywhere_is_truncated() {
 }
 
 #[test]
+fn header_of_a_gguf_file_needs_no_more_than_it() {
+    let whole = file();
+    for length in 0..whole.len() {
+        let parts = [FilePart { name: "f", bytes: &whole[..length], file_bytes: whole.len() }];
+        let is_there = length >= OFFSET + 8;
+        assert_eq!(parts[0].header_len(), Ok(is_there.then_some(OFFSET + 8)), "{length} bytes");
+        assert_eq!(Gguf::parse(&parts).is_ok(), is_there, "{length} bytes");
+    }
+    let lie = FilePart { name: "f", bytes: &whole[..100], file_bytes: 100 };
+    assert!(lie.header_len().unwrap_err().reason.contains("truncated"), "a file that ends in its tensors");
+}
+
+#[test]
 fn twins_and_overlaps_in_a_gguf_file_are_refused() {
     let mut writer = Writer::default();
     writer.key("k", Key::U32(7));
@@ -100,7 +113,7 @@ fn twins_and_overlaps_in_a_gguf_file_are_refused() {
 fn what_a_gguf_model_lacks_or_has_too_much_is_named() {
     let config = |writer: &Writer| {
         let bytes = writer.finish();
-        let parts = [("f", bytes.as_slice())];
+        let parts = [FilePart::whole("f", &bytes)];
         Gguf::parse(&parts).unwrap().file("config.json").unwrap_err().reason
     };
     let mut writer = Writer::default();

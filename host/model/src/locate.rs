@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{FileError, GgufFiles, ModelFiles};
 
-use super::hub::{self, HubName};
+use super::hub::{self, CachedModel, HubName};
 
 /// Name of the embedded model, which is the default. The scripts in its folder make it.
 pub(super) const EMBEDDED_NAME: &str = "qwen3-tiny";
@@ -24,7 +24,7 @@ static EMBEDDED: &[(&str, &[u8])] = &[
 pub(super) struct Located {
     /// Files of the model.
     pub(super) files: ModelFiles,
-    /// `ORG/NAME`, the directory's or file's name, or `qwen3-tiny`.
+    /// `ORG/NAME[:QUANT]`, the directory's or file's name, or `qwen3-tiny`.
     pub(super) name: String,
 }
 
@@ -40,7 +40,9 @@ pub enum NotFound {
         reason: String,
     },
     /// The model isn't in the cache, or not as a whole.
-    #[error("--model {model}: not whole in the Hugging Face cache; get it with: host pull {model}")]
+    #[error(
+        "--model {model}: no such file or directory, and not whole in the Hugging Face cache; get it with: host pull {model}"
+    )]
     Cache {
         /// What was given.
         model: String,
@@ -50,14 +52,14 @@ pub enum NotFound {
     Gguf(FileError),
 }
 
-/// Returns the name of a model that is given none: `ORG/NAME`, the directory's name, or the
-/// embedded model's.
+/// Returns the name of a model that is given none: `ORG/NAME[:QUANT]`, the directory's or file's
+/// name, or the embedded model's.
 ///
 /// # Errors
 /// There is no such model. Whether the hub has one is asked when it is loaded.
 pub fn default_name(model: Option<&str>) -> Result<String, NotFound> {
     match model.and_then(hub_name) {
-        Some(name) => Ok(name.repository().to_owned()),
+        Some(name) => Ok(name.model_name()),
         None => Ok(locate(model)?.name),
     }
 }
@@ -67,12 +69,16 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     let Some(model) = model else {
         return Ok(Located { files: ModelFiles::Embedded(EMBEDDED), name: EMBEDDED_NAME.to_owned() });
     };
-    if let Some(name) = hub_name(model) {
-        let files = hub::snapshot(&name).ok_or_else(|| NotFound::Cache { model: model.to_owned() })?;
-        return Ok(Located { files, name: name.repository().to_owned() });
+    let not_found = |reason: &str| NotFound::Model { model: model.to_owned(), reason: reason.to_owned() };
+    if let Some(hub_name) = hub_name(model) {
+        let (files, name) = match hub::cached(&hub_name).map_err(|reason| not_found(&reason))? {
+            Some(CachedModel::Folder(folder)) => (ModelFiles::Directory(folder), hub_name.model_name()),
+            Some(CachedModel::Gguf(file)) => (open_gguf(&file)?.files, hub_name.model_name()),
+            None => return Err(NotFound::Cache { model: hub_name.to_string() }),
+        };
+        return Ok(Located { files, name });
     }
     let path = Path::new(model);
-    let not_found = |reason: &str| NotFound::Model { model: model.to_owned(), reason: reason.to_owned() };
     if path.is_dir() {
         return match only_gguf_files(path).as_slice() {
             [] => Ok(Located { files: ModelFiles::Directory(path.to_owned()), name: directory_name(path) }),
@@ -86,10 +92,8 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
         Err(not_found("this is a file, but no GGUF file; give that, or the directory that holds config.json"))
     } else if is_gguf(path) {
         Err(not_found("no such file"))
-    } else if is_hub_gguf(model) {
-        Err(not_found(HUB_GGUF))
     } else {
-        Err(not_found("no such directory"))
+        Err(not_found("no such directory, and no name on the hub (ORG/NAME[@REVISION][:QUANT])"))
     }
 }
 
@@ -98,12 +102,13 @@ fn open_gguf(path: &Path) -> Result<Located, NotFound> {
     Ok(Located { name: files.model_name(), files: ModelFiles::Gguf(files) })
 }
 
-/// The model's name on the hub, if it is given by one: it is no path, and not that of GGUF files.
+/// The model's name on the hub, if it is given by one: nothing here is called so, and it isn't a
+/// GGUF file in a folder.
 pub(super) fn hub_name(model: &str) -> Option<HubName> {
-    if Path::new(model).exists() || is_gguf(Path::new(model)) || is_hub_gguf(model) {
+    if Path::new(model).exists() {
         return None;
     }
-    HubName::parse(model)
+    HubName::parse(model).filter(|name| !is_gguf(Path::new(name.repository())))
 }
 
 fn is_gguf(path: &Path) -> bool {
@@ -135,17 +140,6 @@ fn names_of(files: &[PathBuf]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Whether the name is that of a repository of GGUF files: `ORG/NAME-GGUF`, or `ORG/NAME:QUANT` as
-/// llama.cpp takes it.
-fn is_hub_gguf(model: &str) -> bool {
-    let (name, quant) = model.split_once(':').unwrap_or((model, ""));
-    HubName::parse(name).is_some() && (!quant.is_empty() || name.to_ascii_lowercase().ends_with("gguf"))
-}
-
-/// Why a repository of GGUF files is refused, and what to do.
-pub(super) const HUB_GGUF: &str = "GGUF files are not downloaded; download one, and give the file: --model FILE.gguf; or give \
-     the name of the original model: --model ORG/NAME";
-
 /// Returns the last part of a directory's path, also for `.` and `models/x/`.
 fn directory_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -164,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn gguf_of_the_hub_is_refused_with_what_to_do() {
-        for given in ["org/x-GGUF", "org/x:Q4_K_M"] {
+    fn gguf_of_the_hub_is_named_with_its_quant() {
+        for given in ["org/x-GGUF", "org/x-GGUF:Q4_K_M"] {
+            assert_eq!(default_name(Some(given)).unwrap(), given);
             let message = locate(Some(given)).unwrap_err().to_string();
-            assert!(
-                message.starts_with(&format!("--model {given}: GGUF files are not downloaded")),
-                "{message}"
-            );
+            assert!(message.ends_with(&format!("get it with: host pull {given}")), "{message}");
         }
+        let message = locate(Some("org/x:")).unwrap_err().to_string();
+        assert!(message.ends_with("no name on the hub (ORG/NAME[@REVISION][:QUANT])"), "{message}");
         for given in ["org/x.gguf", "no-such.gguf"] {
             let message = locate(Some(given)).unwrap_err().to_string();
             assert_eq!(message, format!("--model {given}: no such file"));

@@ -19,11 +19,11 @@ use super::values::{fault_policy, key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
-    /// Model: a directory in Hugging Face's layout, a GGUF file, or ORG/NAME of the Hugging Face hub
-    /// (repeatable) [default: the tiny test model inside the binary]. NAME is the model's name in
-    /// requests: letters, digits, `-`, `_` and `.`. A path with a `=` in its name needs a slash
-    /// before it (`./a=b`).
-    #[arg(short, long, value_name = "[NAME=]DIR|FILE|ORG/NAME", value_parser = for_model(text))]
+    /// Model: a directory in Hugging Face's layout, a GGUF file, or ORG/NAME of the Hugging Face hub,
+    /// with :QUANT for a GGUF file there (repeatable) [default: the tiny test model inside the
+    /// binary]. NAME is the model's name in requests: letters, digits, `-`, `_` and `.`. A path with
+    /// a `=` in its name needs a slash before it (`./a=b`).
+    #[arg(short, long, value_name = "[NAME=]DIR|FILE|ORG/NAME[:QUANT]", value_parser = for_model(text))]
     model: Vec<ForModel<String>>,
     /// Output parser: `auto` takes the parser that claims the model; otherwise a file, or a name in
     /// the plugins folder or among the shipped parsers; `none` treats all text as content [default:

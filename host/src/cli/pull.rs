@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use model::hub::{HubName, Need, PlannedFile, Pull, size};
 
 use super::log::log_to_stderr;
@@ -12,20 +12,22 @@ use super::table::Table;
 
 #[derive(clap::Args)]
 pub(super) struct PullArguments {
-    /// Models: ORG/NAME, or ORG/NAME@REVISION with a branch, a tag or a commit.
-    #[arg(required = true, value_name = "ORG/NAME[@REVISION]", value_parser = hub_name)]
+    /// Models: ORG/NAME, with @REVISION for a branch, a tag or a commit, and with :QUANT or
+    /// :FILE.gguf for a GGUF file of the repository.
+    #[arg(required = true, value_name = "ORG/NAME[@REVISION][:QUANT]", value_parser = hub_name)]
     models: Vec<HubName>,
     /// Leave out the weights: a server in front of remote engines needs none.
     #[arg(long)]
     no_weights: bool,
     /// Say what is there and what would be downloaded. Only config.json and the index of the weights
-    /// are.
+    /// are, or the headers of GGUF files.
     #[arg(long)]
     dry_run: bool,
 }
 
 fn hub_name(text: &str) -> Result<HubName, String> {
-    HubName::parse(text).ok_or_else(|| "expected ORG/NAME or ORG/NAME@REVISION".to_owned())
+    HubName::parse(text)
+        .ok_or_else(|| "expected ORG/NAME, ORG/NAME@REVISION, or either with :QUANT behind it".to_owned())
 }
 
 pub(super) fn run(arguments: &PullArguments) -> anyhow::Result<ExitCode> {
@@ -41,6 +43,9 @@ pub(super) fn run(arguments: &PullArguments) -> anyhow::Result<ExitCode> {
 async fn pull(name: &HubName, arguments: &PullArguments) -> anyhow::Result<()> {
     let need = if arguments.no_weights { Need::Prompt } else { Need::Weights };
     let pull = Pull::plan(name, need).await?;
+    if arguments.no_weights && pull.is_gguf() {
+        bail!("{name}: a GGUF file has weights and all else in one; --no-weights can't leave them out");
+    }
     let said = if arguments.dry_run {
         plan(name, &pull)
     } else {

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 const TIPS: [(&[&str], &str); 21] = [
     (
         &["--model-path", "--model-id", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url"],
-        "--model DIR|FILE|ORG/NAME (a directory in Hugging Face's layout, a GGUF file, or a model of the hub)",
+        "--model DIR|FILE|ORG/NAME[:QUANT] (a directory in Hugging Face's layout, a GGUF file, or a model of the hub)",
     ),
     (&["--port", "--host", "-p", "--hostname"], "--listen HOST:PORT"),
     (

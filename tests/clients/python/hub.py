@@ -171,6 +171,6 @@ def entry(path, content):
     """A file as the hub lists it: large ones, and weights, have a SHA-256."""
     git = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     listed = {"type": "file", "oid": git, "size": len(content), "path": path}
-    if path.endswith((".safetensors", ".bin", ".onnx", ".pth", "tokenizer.json")):
+    if path.endswith((".safetensors", ".gguf", ".bin", ".onnx", ".pth", "tokenizer.json")):
         listed["lfs"] = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
     return listed

@@ -1,17 +1,15 @@
 """Models of the hub: `host pull`, and servers that download what they lack, into the cache that Python's tools share."""
 import json
-import os
 import pathlib
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 
 import pytest
 from hub import COMMIT, Hub, entry, tiny_model
-from openai import OpenAI
+from pulling import asked, environment, host_pull, python, refusal, repository_of
 from server import HOST, Server
 
 MODEL = "org/tiny"
@@ -29,12 +27,11 @@ def hub():
 
 @pytest.fixture
 def env(hub, tmp_path):
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    return {**mine, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HF_TOKEN": "secret", "HF_HUB_DISABLE_XET": "1"}
+    return environment(hub, tmp_path)
 
 
 def repository(env):
-    return pathlib.Path(env["HF_HOME"]) / "hub/models--org--tiny"
+    return repository_of(env, MODEL)
 
 
 def present(env):
@@ -44,7 +41,7 @@ def present(env):
 
 
 def pull(env, *arguments):
-    return subprocess.run([HOST, "pull", *(arguments or [MODEL])], env=env, capture_output=True, text=True, timeout=300)
+    return host_pull(env, *(arguments or [MODEL]))
 
 
 def pulled(env, *arguments):
@@ -60,19 +57,7 @@ def pulled(env, *arguments):
 
 
 def refused(env, *arguments):
-    """The one line with which a pull fails; nothing has its final name unless its digest is right."""
-    done = pull(env, *arguments)
-    assert done.returncode == 1 and not done.stdout, done
-    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(lines) == 1 and done.stderr.endswith(lines[0] + "\n") and len(lines[0]) < 600, done.stderr
-    assert not (repository(env) / "refs").exists()
-    return lines[0]
-
-
-def python(env, code, **settings):
-    """Runs Python's own client."""
-    command = [sys.executable, "-c", f"from huggingface_hub import snapshot_download\n{code}"]
-    return subprocess.Popen(command, env={**env, "HF_HUB_DISABLE_PROGRESS_BARS": "1", **settings}, stdout=subprocess.PIPE, text=True)
+    return refusal(env, *(arguments or [MODEL]))
 
 
 def answers(env, *arguments):
@@ -80,11 +65,6 @@ def answers(env, *arguments):
     text = asked(server, MODEL)
     server.stop()
     return text
-
-
-def asked(server, model):
-    client = OpenAI(base_url=server.address + "/v1", api_key="none", max_retries=0)
-    return client.responses.create(model=model, input="What is 2 plus 3?", temperature=0).output_text
 
 
 def test_what_is_needed_comes_and_nothing_else(hub, env):
@@ -269,7 +249,7 @@ def test_expired_addresses_and_short_failures_are_asked_for_again(hub, env):
 
 
 @pytest.mark.parametrize("status, code, message, expected", [
-    (401, "RepoNotFound", "Repository not found", "neither a directory here nor a model on"),
+    (401, "RepoNotFound", "Repository not found", "neither a file or directory here nor a model on"),
     (404, "RepoNotFound", "Repository not found", "check the name, and what your token may read"),
     (403, "GatedRepo", "Access is restricted", "org/tiny is gated: accept its conditions at http://127.0.0.1"),
     (401, "", "Invalid credentials in Authorization header", "refuses the token (HF_TOKEN)"),
@@ -304,7 +284,7 @@ def test_other_forms_of_weights_are_refused(hub, env):
     del files["config.json"]
     assert "no config.json there" in refused(env)
     files["tiny-Q4_K_M.gguf"] = b"GGUF"
-    assert "GGUF files are not downloaded" in refused(env)
+    assert "tiny-Q4_K_M.gguf: truncated at byte 4 of 4" in refused(env)
 
 
 def listed(**changes):

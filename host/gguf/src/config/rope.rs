@@ -11,6 +11,8 @@ use crate::value::decimal;
 const DIVISORS: &str = "rope_freqs.weight";
 /// The same for short and for long contexts (`LongRoPE`).
 const SHORT_AND_LONG: [&str; 2] = ["rope_factors_short.weight", "rope_factors_long.weight"];
+/// Most divisors of a file whose header alone is there: the widest heads have fewer.
+const MOST_DIVISORS: usize = 1 << 12;
 const DEFAULT_BASE: f64 = 10_000.0;
 
 /// Adds what the configuration says of the rotary embedding.
@@ -64,8 +66,11 @@ fn divisors(fields: &Fields<'_, '_>, name: &str) -> Result<Option<Vec<f64>>, Ggu
     if found.1.kind != TensorType::F32 || found.1.shape.len() != 1 {
         return Err(fields.gguf.keys.error(format!("tensor {name}: expected a vector of F32")));
     }
-    let bytes = fields.gguf.bytes(found).as_chunks().0;
-    Ok(Some(bytes.iter().map(|bytes| decimal(f32::from_le_bytes(*bytes))).collect()))
+    let Some(bytes) = fields.gguf.bytes(found) else {
+        // Only the header is there: any divisors show whether the model is supported.
+        return Ok(Some(vec![1.0; found.1.shape[0].min(MOST_DIVISORS)]));
+    };
+    Ok(Some(bytes.as_chunks().0.iter().map(|bytes| decimal(f32::from_le_bytes(*bytes))).collect()))
 }
 
 fn original_context(fields: &Fields<'_, '_>) -> Result<Option<u64>, GgufError> {

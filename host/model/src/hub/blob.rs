@@ -64,10 +64,35 @@ impl Download<'_> {
         self.cache.link(self.commit, self.path, &self.file.digest)
     }
 
+    /// Downloads the first bytes of the file, at most `bytes`, unless they are there, and returns
+    /// them. The rest goes on behind them.
+    pub(super) async fn head(&self, bytes: u64) -> Result<Vec<u8>, HubError> {
+        let blob = self.cache.blob(&self.file.digest);
+        let bytes = bytes.min(self.file.bytes);
+        if let Some(head) = self.present_head(&blob, bytes) {
+            return Ok(head);
+        }
+        let _lock = self.cache.lock(&self.file.digest).await?;
+        if let Some(head) = self.present_head(&blob, bytes) {
+            return Ok(head);
+        }
+        let partial_path = partial_path(&blob);
+        let mut partial = Partial::open(partial_path.clone(), self.file)?;
+        self.receive_until(&mut partial, bytes, &|_| {}).await?;
+        first_bytes(&partial_path, bytes).map_err(HubError::cache(&partial_path))
+    }
+
+    /// The first `bytes`, if they are in the cache.
+    fn present_head(&self, blob: &Path, bytes: u64) -> Option<Vec<u8>> {
+        let is_whole = has_size(blob, self.file.bytes);
+        let path = if is_whole { blob.to_owned() } else { partial_path(blob) };
+        first_bytes(&path, bytes).ok()
+    }
+
     async fn fetch(&self, blob: &Path, received: &dyn Fn(u64)) -> Result<(), HubError> {
         let mut partial = Partial::open(partial_path(blob), self.file)?;
         for is_last in [false, true] {
-            self.receive_all(&mut partial, received).await?;
+            self.receive_until(&mut partial, self.file.bytes, received).await?;
             let found = partial.digest();
             if found == self.file.digest.text() {
                 return partial.finish(blob);
@@ -83,12 +108,17 @@ impl Download<'_> {
         Ok(())
     }
 
-    /// Receives until the size is right.
-    async fn receive_all(&self, partial: &mut Partial, received: &dyn Fn(u64)) -> Result<(), HubError> {
+    /// Receives until `until` bytes are there.
+    async fn receive_until(
+        &self,
+        partial: &mut Partial,
+        until: u64,
+        received: &dyn Fn(u64),
+    ) -> Result<(), HubError> {
         let mut tries = Tries::default();
-        while partial.bytes < self.file.bytes {
+        while partial.bytes < until {
             let before = partial.bytes;
-            let Err(fault) = self.receive(partial, received).await else { continue };
+            let Err(fault) = self.receive(partial, until, received).await else { continue };
             if partial.bytes >= before + PROGRESS {
                 tries = Tries::default();
             }
@@ -100,10 +130,10 @@ impl Download<'_> {
         Ok(())
     }
 
-    /// Receives one piece.
-    async fn receive(&self, partial: &mut Partial, received: &dyn Fn(u64)) -> Result<(), Fault> {
+    /// Receives one piece, which ends at `until` at the latest.
+    async fn receive(&self, partial: &mut Partial, until: u64, received: &dyn Fn(u64)) -> Result<(), Fault> {
         let (first, size) = (partial.bytes, self.file.bytes);
-        let end = size.min(first + PIECE);
+        let end = until.min(first + PIECE);
         let range = (first > 0 || end < size).then_some((first, end - 1));
         let mut response = self.client.open(self.name, self.commit, self.path, range).await?;
         let end = if response.status() == StatusCode::PARTIAL_CONTENT {
@@ -122,6 +152,9 @@ impl Download<'_> {
             }
             partial.write(&chunk)?;
             received(partial.bytes);
+            if until < size && partial.bytes >= until {
+                return Ok(());
+            }
         }
         if partial.bytes < end {
             return Err(Fault::Temporary("the file broke off".to_owned()));
@@ -215,6 +248,17 @@ impl Hasher {
         };
         format!("{:x}", Bytes::from(digest))
     }
+}
+
+/// The first bytes of a file, which must have that many.
+fn first_bytes(path: &Path, bytes: u64) -> std::io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if file.metadata()?.len() < bytes {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut head = Vec::new();
+    file.take(bytes).read_to_end(&mut head)?;
+    Ok(head)
 }
 
 /// Path of the partial file of `blob`.

@@ -52,6 +52,27 @@ impl Cache {
         self.repository().join("snapshots").join(commit)
     }
 
+    /// Paths and sizes of the files of a snapshot whose content is there.
+    pub(super) fn files_of(snapshot: &Path) -> Vec<(String, u64)> {
+        let mut files = Vec::new();
+        let mut folders = vec![snapshot.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                // Files are symbolic links; one to a folder isn't followed.
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(path);
+                } else if let Ok(file) = fs::metadata(&path)
+                    && file.is_file()
+                    && let Some(name) = path.strip_prefix(snapshot).ok().and_then(Path::to_str)
+                {
+                    files.push((name.to_owned(), file.len()));
+                }
+            }
+        }
+        files
+    }
+
     /// Path of a file's content.
     pub(super) fn blob(&self, digest: &Digest) -> PathBuf {
         self.repository().join("blobs").join(digest.text())
@@ -166,6 +187,11 @@ mod tests {
         for path in ["config.json", "a/b.jinja"] {
             assert_eq!(fs::read_to_string(snapshot.join(path)).unwrap(), "{}", "{path}");
         }
+        std::os::unix::fs::symlink("..", snapshot.join("around")).unwrap();
+        cache.link(&commit, "gone", &Digest::Git("ef".repeat(20))).unwrap();
+        let mut files = Cache::files_of(&snapshot);
+        files.sort();
+        assert_eq!(files, [("a/b.jinja".to_owned(), 2), ("config.json".to_owned(), 2)]);
         cache.set_reference("evil", "../../x").unwrap();
         assert_eq!(cache.snapshot_of("evil"), None);
     }

@@ -19,7 +19,7 @@ pub enum HubError {
     #[error("{0}")]
     Settings(String),
     /// The hub has no such model, or doesn't show it.
-    #[error("{name}: neither a directory here nor a model on {hub}, or a private one: {remedy}")]
+    #[error("{name}: neither a file or directory here nor a model on {hub}, or a private one: {remedy}")]
     Unknown {
         /// `ORG/NAME`.
         name: String,

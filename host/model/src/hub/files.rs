@@ -4,8 +4,9 @@
 use engine::ModelFiles;
 use engine::models::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 
+use super::gguf::{self, NoChoice};
 use super::listing::Listing;
-use super::{HubError, Need};
+use super::{HubError, HubName, Need};
 use crate::prompt::{PROMPT_FILES, TOKENIZER_FILES};
 
 /// The model's configuration, which comes first: it says whether the rest is of use.
@@ -28,6 +29,23 @@ pub(super) fn first_missing(files: &ModelFiles, need: Need) -> Option<String> {
             Err(_) => Some(WEIGHTS_FILE.to_owned()),
         },
     }
+}
+
+/// GGUF files of the model, in their order, if it is one of these: its name says so, or its
+/// repository has weights in no other form that is read.
+pub(super) fn gguf(name: &HubName, listing: &Listing, need: Need) -> Result<Option<Vec<String>>, HubError> {
+    let has = |file: &str| listing.contains_key(file);
+    let has_prompt = has(CONFIG) && TOKENIZER_FILES.into_iter().any(has);
+    let is_folder = has(WEIGHTS_FILE) || has(WEIGHTS_INDEX) || (need == Need::Prompt && has_prompt);
+    let models = gguf::models(listing.iter().map(|(path, file)| (path.as_str(), file.bytes)));
+    if name.gguf().is_none() && (is_folder || models.is_empty()) {
+        return Ok(None);
+    }
+    let chosen = gguf::choose(&models, name.gguf()).map_err(|no_choice| {
+        let (NoChoice::None(reason) | NoChoice::Several(reason)) = no_choice;
+        HubError::NoModel { name: name.repository().to_owned(), reason }
+    })?;
+    Ok(Some(chosen.paths.clone()))
 }
 
 /// The file that says where the weights are, if it isn't the weights themselves.

@@ -2,7 +2,7 @@
 //! that Python's tools share, and says what is missing there.
 //!
 //! Invariants: a file has its final name in the cache only once its digest is right; a reference
-//! names a snapshot only once the snapshot is whole; the token goes to the hub's own origin only;
+//! names a snapshot only once the model in it is whole; the token goes to the hub's own origin only;
 //! nothing that the hub says becomes a path unchecked. Called when a model is loaded, and by `host
 //! pull`.
 
@@ -11,16 +11,22 @@ mod cache;
 mod client;
 mod error;
 mod files;
+mod gguf;
+mod header;
 mod listing;
 mod name;
 mod pull;
 mod token;
 mod tries;
 
+use std::path::PathBuf;
+
 use engine::ModelFiles;
+use engine::models::{WEIGHTS_FILE, WEIGHTS_INDEX};
 
 use self::cache::Cache;
 pub use self::error::HubError;
+use self::gguf::NoChoice;
 pub use self::name::HubName;
 pub use self::pull::{DownloadProgress, PlannedFile, Pull, size};
 use super::locate::hub_name;
@@ -46,16 +52,46 @@ impl Need {
     }
 }
 
-/// The snapshot of the model in the cache, if there is one.
-pub(super) fn snapshot(name: &HubName) -> Option<ModelFiles> {
-    Cache::of(name).snapshot_of(name.revision()).map(ModelFiles::Directory)
+/// What the cache has of a model.
+pub(super) enum CachedModel {
+    /// A folder in Hugging Face's layout, which may lack files.
+    Folder(PathBuf),
+    /// A GGUF file, or the first part of a model that is there as a whole.
+    Gguf(PathBuf),
+}
+
+/// What the cache has of the model, if it has something. Of several GGUF files that a name could
+/// mean, those in the cache are the ones that count.
+///
+/// # Errors
+/// It has several; the error is a reason.
+pub(super) fn cached(name: &HubName) -> Result<Option<CachedModel>, String> {
+    let Some(folder) = Cache::of(name).snapshot_of(name.revision()) else { return Ok(None) };
+    let files = Cache::files_of(&folder);
+    let models = gguf::models(files.iter().map(|(path, bytes)| (path.as_str(), *bytes)));
+    let has_weights = [WEIGHTS_FILE, WEIGHTS_INDEX].iter().any(|file| folder.join(file).is_file());
+    if name.gguf().is_none() && (has_weights || models.is_empty()) {
+        return Ok(Some(CachedModel::Folder(folder)));
+    }
+    match gguf::choose(&models, name.gguf()) {
+        Ok(model) => Ok(Some(CachedModel::Gguf(folder.join(&model.paths[0])))),
+        Err(NoChoice::None(_)) => Ok(None),
+        Err(NoChoice::Several(reason)) => Err(reason),
+    }
 }
 
 /// The model's name on the hub if the cache lacks some of what it needs; `None` for a model that
 /// isn't of the hub.
 pub(super) fn lacking(model: Option<&str>, need: Need) -> Option<HubName> {
     let name = hub_name(model?)?;
-    let is_whole = snapshot(&name).is_some_and(|files| files::first_missing(&files, need).is_none());
+    let is_whole = match cached(&name) {
+        Ok(Some(CachedModel::Folder(folder))) => {
+            files::first_missing(&ModelFiles::Directory(folder), need).is_none()
+        }
+        Ok(None) => false,
+        // Several are told apart by what the user gives, not by the hub.
+        Ok(Some(CachedModel::Gguf(_))) | Err(_) => true,
+    };
     (!is_whole).then_some(name)
 }
 

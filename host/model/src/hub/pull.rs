@@ -12,17 +12,17 @@ use super::blob::{Download, has_size, partial_path};
 use super::cache::{Cache, variable};
 use super::client::HubClient;
 use super::files::{self, CONFIG};
+use super::header;
 use super::listing::{HubFile, Listing};
 use super::{HubError, HubName, Need};
-use crate::locate::HUB_GGUF;
 
 /// Files that are downloaded at a time.
 const AT_ONCE: usize = 4;
 /// Most bytes of the files that are downloaded before the room on the disk is checked.
 const MAX_DESCRIPTION: u64 = 128 << 20;
 
-/// A download that is planned: the configuration and the index of the weights are in the cache, and
-/// what else is needed is known.
+/// A download that is planned: the configuration and the index of the weights, or the headers of
+/// GGUF files, are in the cache, and what else is needed is known.
 pub struct Pull {
     client: HubClient,
     cache: Cache,
@@ -30,6 +30,9 @@ pub struct Pull {
     commit: String,
     /// Files by path, in the order in which they are downloaded.
     files: Vec<(String, HubFile)>,
+    /// The folder of the files, or the first GGUF file.
+    model: PathBuf,
+    is_gguf: bool,
 }
 
 /// A file of a planned download.
@@ -60,10 +63,11 @@ pub struct DownloadProgress<'a> {
 
 impl Pull {
     /// Asks the hub what the model consists of. Downloads the configuration and the index of the
-    /// weights, without which that can't be said.
+    /// weights, or the headers of GGUF files, without which that can't be said.
     ///
     /// # Errors
-    /// The hub can't be asked, or has no such model; or the engine doesn't know its family.
+    /// The hub can't be asked, or has no such model; several are meant; or the engine doesn't know
+    /// its family.
     pub async fn plan(name: &HubName, need: Need) -> Result<Self, HubError> {
         let cache = Cache::of(name);
         if is_offline() {
@@ -73,22 +77,39 @@ impl Pull {
         let client = HubClient::from_environment()?;
         let commit = client.commit(name).await?;
         let listing = client.files(name, &commit).await?;
-        let mut pull = Self { client, cache, name: name.clone(), commit, files: Vec::new() };
-        let snapshot = ModelFiles::Directory(pull.cache.snapshot(&pull.commit));
-        pull.get(&listing, CONFIG).await?;
+        let model = cache.snapshot(&commit);
+        let mut pull =
+            Self { client, cache, name: name.clone(), commit, files: Vec::new(), model, is_gguf: false };
+        let listed = |paths: Vec<String>| {
+            let entries = paths.into_iter().filter_map(|path| listing.get_key_value(&path));
+            entries.map(|(path, file)| (path.clone(), file.clone())).collect()
+        };
+        if let Some(paths) = files::gguf(name, &listing, need)? {
+            (pull.model, pull.is_gguf) = (pull.model.join(&paths[0]), true);
+            pull.files = listed(paths);
+            header::check(pull.files.iter().map(|(path, file)| pull.download(path, file)).collect()).await?;
+        } else {
+            pull.files = listed(pull.plan_folder(&listing, need).await?);
+        }
+        Ok(pull)
+    }
+
+    /// Paths of all files of a model in Hugging Face's layout.
+    async fn plan_folder(&self, listing: &Listing, need: Need) -> Result<Vec<String>, HubError> {
+        let snapshot = ModelFiles::Directory(self.model.clone());
+        self.get(listing, CONFIG).await?;
         if need == Need::Weights {
             ModelConfig::read(&snapshot)?;
         }
-        if let Some(index) = files::index(&listing, need) {
-            pull.get(&listing, index).await?;
+        if let Some(index) = files::index(listing, need) {
+            self.get(listing, index).await?;
         }
-        let paths = files::needed(name.repository(), &listing, &snapshot, need)?;
-        pull.files = paths
-            .into_iter()
-            .filter_map(|path| listing.get_key_value(&path))
-            .map(|(path, file)| (path.clone(), file.clone()))
-            .collect();
-        Ok(pull)
+        files::needed(self.name.repository(), listing, &snapshot, need)
+    }
+
+    /// Whether the model is in GGUF files, which hold all that it consists of.
+    pub fn is_gguf(&self) -> bool {
+        self.is_gguf
     }
 
     /// The commit.
@@ -119,7 +140,7 @@ impl Pull {
         })
     }
 
-    /// Downloads what is missing; returns the folder with all files.
+    /// Downloads what is missing; returns the folder with all files, or the first GGUF file.
     ///
     /// # Errors
     /// The disk has too little room, which is checked first; or the hub sends something else than
@@ -150,7 +171,7 @@ impl Pull {
         });
         stream::iter(downloads).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
         self.cache.set_reference(self.name.revision(), &self.commit)?;
-        Ok(self.cache.snapshot(&self.commit))
+        Ok(self.model.clone())
     }
 
     /// Downloads one file of the listing, which describes the others.
@@ -160,23 +181,16 @@ impl Pull {
                 Err(HubError::wrong(path, format!("it has {}, which no such file has", size(file.bytes))))
             }
             Some(file) => self.download(path, file).run(&|_| {}).await,
-            None => Err(self.no_model(listing, path)),
+            None => Err(HubError::NoModel {
+                name: self.name.repository().to_owned(),
+                reason: format!("no {path} there: it is no model in the form that is read"),
+            }),
         }
     }
 
     fn download<'a>(&'a self, path: &'a str, file: &'a HubFile) -> Download<'a> {
         let Self { client, cache, name, commit, .. } = self;
         Download { client, cache, name, commit, path, file }
-    }
-
-    fn no_model(&self, listing: &Listing, path: &str) -> HubError {
-        let is_gguf = |file: &String| file.to_ascii_lowercase().ends_with(".gguf");
-        let reason = if listing.keys().any(is_gguf) {
-            HUB_GGUF.to_owned()
-        } else {
-            format!("no {path} there: it is no model in the form that is read")
-        };
-        HubError::NoModel { name: self.name.repository().to_owned(), reason }
     }
 
     fn check_room(&self) -> Result<(), HubError> {
