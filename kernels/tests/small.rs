@@ -182,11 +182,11 @@ fn attention_of_some_tokens_and_of_one() {
     let ones = vec![1.0; head_dim];
     for cpu in cpus() {
         for dtype in [KvDtype::F16, KvDtype::F32] {
-            let of_cache = KvShape { layers: 1, blocks: 3, kv_heads, head_dim, latent: false, dtype };
-            let mut cache = KvCache::new(of_cache).unwrap();
+            let of_cache = KvShape { blocks: 3, kv_heads, head_dim, latent: false, dtype };
+            let mut cache = KvCache::new(&[of_cache]).unwrap();
             let (mut qkv, mut angles) = (values(context * width, 9), RopeAngles::default());
             angles.fill(&positions, &[0.3; 4], 1.0);
-            let norms = HeadNorms { q: &ones[..], k: &ones[..], eps: 1e-6 };
+            let norms = HeadNorms { q: &ones[..], k: &ones[..], values: false, eps: 1e-6 };
             qk_norm_rope_write(&cpu, shape, &mut qkv, Some(norms), &angles, &slots, cache.layer_mut(0));
             let (scale, window, sinks) = (0.3, Some(5), Some(&ones[..]));
             let params = AttentionParams::of_qkv(AttentionSpec { shape, scale, window, sinks });
@@ -220,20 +220,14 @@ fn attention_of_some_tokens_and_of_one() {
 fn attention_over_latent_rows() {
     let shape = MlaShape { heads: 2, rank: 8, nope: 4, rope: 4, value: 6 };
     let (context, blocks) = (5, [1]);
-    let of_cache = KvShape {
-        layers: 1,
-        blocks: 2,
-        kv_heads: 1,
-        head_dim: shape.cached_width(),
-        latent: true,
-        dtype: KvDtype::F32,
-    };
+    let of_cache =
+        KvShape { blocks: 2, kv_heads: 1, head_dim: shape.cached_width(), latent: true, dtype: KvDtype::F32 };
     let projection = values(shape.heads * (shape.nope + shape.value) * shape.rank, 11);
     let kv = values(context * shape.cached_width(), 12);
     let positions: Vec<u32> = (0..context as u32).collect();
     let slots: Vec<u32> = positions.iter().map(|p| blocks[0] * 16 + p).collect();
     let run = |cpu: &Cpu| {
-        let (mut cache, mut angles) = (KvCache::new(of_cache).unwrap(), RopeAngles::default());
+        let (mut cache, mut angles) = (KvCache::new(&[of_cache]).unwrap(), RopeAngles::default());
         angles.fill(&positions, &[1.0, 0.1], 1.0);
         let mut queries = values(context * shape.query_width(), 13);
         let norm = Norm { weight: &[1.0; 8][..], eps: 1e-6 };

@@ -15,7 +15,7 @@ static SOURCE: Source =
 pub struct QkNormRopeWrite {
     /// `[rows, shape.width()]` bf16.
     pub qkv: DevicePtr,
-    /// Norms of query and key heads, f32; `None` for models without them.
+    /// Norms of query and key heads, f32, and none of values; `None` for models without them.
     pub norms: Option<HeadNorms<DevicePtr>>,
     /// `[pairs]` f32: radians per position.
     pub frequencies: DevicePtr,
@@ -54,6 +54,7 @@ impl QkNormRopeWrite {
             wide.iter().chain(&norms).all(|p| p.is_wide()),
             "qk_norm_rope_write: a pointer is misaligned"
         );
+        assert!(self.norms.is_none_or(|norms| !norms.values), "qk_norm_rope_write: norms of values");
         assert!(
             Self::supports(head_dim, 2 * self.pairs as usize),
             "qk_norm_rope_write: {} pairs",

@@ -11,13 +11,15 @@ pub struct Routing<V> {
     pub scoring: Scoring,
     /// `[experts]`: added to the scores for the choice, and not for the weights.
     pub correction: Option<V>,
+    /// `[experts]`: factors of the weights.
+    pub factors: Option<V>,
 }
 
 impl<V> Routing<V> {
     /// The same parameters with vectors held in another way.
-    pub fn map<U>(self, of: impl FnOnce(V) -> U) -> Routing<U> {
-        let Self { experts, per_token, scoring, correction } = self;
-        Routing { experts, per_token, scoring, correction: correction.map(of) }
+    pub fn map<U>(self, mut of: impl FnMut(V) -> U) -> Routing<U> {
+        let Self { experts, per_token, scoring, correction, factors } = self;
+        Routing { experts, per_token, scoring, correction: correction.map(&mut of), factors: factors.map(of) }
     }
 }
 
@@ -51,6 +53,9 @@ pub enum Scoring {
 pub enum ExpertActivation {
     /// `silu(gate) * up`; the weight has all rows of gate, then all rows of up.
     SwiGlu,
+    /// The same with GELU ([`GateActivation::GeluTanh`](crate::GateActivation::GeluTanh)) in the
+    /// place of silu.
+    GeGlu,
     /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; the
     /// weight's rows of gate and up alternate.
     ClampedSwiGlu {

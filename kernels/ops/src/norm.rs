@@ -28,6 +28,8 @@ pub struct HeadNorms<V> {
     pub q: V,
     /// `[head_dim]`, for keys.
     pub k: V,
+    /// Whether value heads have a norm, too, without a weight.
+    pub values: bool,
     /// Added to the mean square.
     pub eps: f32,
 }
@@ -35,11 +37,11 @@ pub struct HeadNorms<V> {
 impl<V> HeadNorms<V> {
     /// The same norms with their weights borrowed.
     pub fn as_ref(&self) -> HeadNorms<&V> {
-        HeadNorms { q: &self.q, k: &self.k, eps: self.eps }
+        HeadNorms { q: &self.q, k: &self.k, values: self.values, eps: self.eps }
     }
 
     /// The same norms with vectors held in another way.
     pub fn map<U>(self, mut of: impl FnMut(V) -> U) -> HeadNorms<U> {
-        HeadNorms { q: of(self.q), k: of(self.k), eps: self.eps }
+        HeadNorms { q: of(self.q), k: of(self.k), values: self.values, eps: self.eps }
     }
 }

@@ -32,12 +32,10 @@ impl KvDtype {
     }
 }
 
-/// Sizes of a cache.
+/// Sizes of a layer's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KvShape {
-    /// Number of the model's layers.
-    pub layers: usize,
-    /// Number of blocks.
+    /// Number of blocks, the same in all layers.
     pub blocks: usize,
     /// Number of key heads, and of value heads.
     pub kv_heads: usize,
@@ -50,13 +48,13 @@ pub struct KvShape {
 }
 
 impl KvShape {
-    /// Size of one block in all layers, keys and values, in bytes; `None` if it overflows.
+    /// Size of one block, keys and values, in bytes; `None` if it overflows.
     pub fn block_bytes(&self) -> Option<usize> {
         let arrays = if self.latent { 1 } else { 2 };
-        self.array_bytes()?.checked_mul(arrays)?.checked_mul(self.layers)
+        self.array_bytes()?.checked_mul(arrays)
     }
 
-    /// Size of one block's keys in one layer, in bytes.
+    /// Size of one block's keys, in bytes.
     fn array_bytes(&self) -> Option<usize> {
         self.stride().checked_mul(BLOCK_SIZE * self.dtype.size())?.checked_mul(self.kv_heads)
     }
@@ -80,7 +78,6 @@ impl KvShape {
 /// Keys and values of all layers.
 #[derive(Debug)]
 pub struct KvCache {
-    shape: KvShape,
     layers: Vec<KvLayer>,
 }
 
@@ -167,6 +164,11 @@ fn narrow<L: Lanes>(lanes: L, row: &[f32], to: &mut [f16]) {
 }
 
 impl KvLayer {
+    /// Sizes.
+    pub fn shape(&self) -> KvShape {
+        self.shape
+    }
+
     /// Rows that hold the values: in a compressed cache, those of the keys.
     pub(super) fn value_rows(&self) -> &KvData {
         if self.shape.latent { &self.keys } else { &self.values }
@@ -176,17 +178,19 @@ impl KvLayer {
 impl KvCache {
     /// Allocates a cache of zeros (pages that are never written take no memory); `None` if the
     /// system doesn't grant the memory.
-    pub fn new(shape: KvShape) -> Option<Self> {
-        let len = shape.array_bytes()?.checked_mul(shape.blocks)? / shape.dtype.size();
-        let zeros = |len| KvData::zeros(shape.dtype, len);
-        let values = if shape.latent { 0 } else { len };
-        let layer = |_| Some(KvLayer { shape, keys: zeros(len)?, values: zeros(values)? });
-        Some(Self { shape, layers: (0..shape.layers).map(layer).collect::<Option<_>>()? })
+    pub fn new(layers: &[KvShape]) -> Option<Self> {
+        let layer = |shape: &KvShape| {
+            let len = shape.array_bytes()?.checked_mul(shape.blocks)? / shape.dtype.size();
+            let zeros = |len| KvData::zeros(shape.dtype, len);
+            let values = if shape.latent { 0 } else { len };
+            Some(KvLayer { shape: *shape, keys: zeros(len)?, values: zeros(values)? })
+        };
+        Some(Self { layers: layers.iter().map(layer).collect::<Option<_>>()? })
     }
 
-    /// Sizes of the cache.
-    pub fn shape(&self) -> KvShape {
-        self.shape
+    /// Number of blocks, the same in all layers.
+    pub fn blocks(&self) -> usize {
+        self.layers.iter().map(|layer| layer.shape.blocks).min().unwrap_or(0)
     }
 
     /// Keys and values of layer `layer`.

@@ -35,7 +35,7 @@ mod rope;
 mod route;
 mod sync;
 
-pub use activation::{gate_mul, sigmoid_mul};
+pub use activation::{Columns, gate_mul, gate_mul_columns, sigmoid_mul, soft_cap};
 pub use attention::{AttentionParams, Sequence, attention};
 pub use clamped_swiglu::clamped_swiglu;
 pub use delta::{
@@ -52,7 +52,7 @@ pub use norm::rms_norm;
 pub use packed::{FileBlocks, Fp8Blocks, Mxfp4};
 pub use quantized::{QuantizeError, QuantizeTo, QuantizedMatrix};
 pub use repacked::RepackedMatrix;
-pub use rope::{RopeAngles, qk_norm_rope_write};
+pub use rope::{RopeAngles, q_norm_rope, qk_norm_rope_write};
 pub use route::{Routes, route};
 
 use pool::Pool;

@@ -52,6 +52,13 @@ impl Kernel for Rows<'_> {
     }
 }
 
+/// Normalises one row in place, without a weight.
+#[inline(always)]
+pub(super) fn normalize_row_in_place<L: Lanes>(lanes: L, x: &mut [f32], eps: f32) {
+    let scale = lanes.splat(inverse_rms(lanes, x, eps));
+    x.chunks_mut(LANES).for_each(|x| lanes.store_part(lanes.mul(lanes.load_part(x), scale), x));
+}
+
 /// Normalises one row in place.
 #[inline(always)]
 pub(super) fn scale_row_in_place<L: Lanes>(lanes: L, x: &mut [f32], weight: &[f32], eps: f32) {

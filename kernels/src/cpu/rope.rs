@@ -1,16 +1,18 @@
-//! Fused operation between the qkv projection and attention: RMS norm of each query and key head,
-//! rotary embedding of all or the first of its dimensions (half-split: of `r` dimensions, `i` is
+//! Fused operation between the qkv projection and attention: RMS norm of heads, rotary embedding of all or the first of its dimensions (half-split: of `r` dimensions, `i` is
 //! rotated with `i + r / 2`), scaling of queries by position, write of keys and values to the cache.
 //! One pass over each head, all in f32.
 
-use ops::{HeadNorms, QkvShape, QueryScaling};
+use ops::{HeadNorms, Norm, QkvShape, QueryScaling};
 
 use super::Cpu;
 use super::isa::Kernel;
 use super::kv::{KvLayer, KvOutput, KvShape};
 use super::lanes::{LANES, Lanes};
-use super::norm::scale_row_in_place;
+use super::norm::{normalize_row_in_place, scale_row_in_place};
 use super::output::Output;
+
+/// Number of rows in a task of queries alone.
+const ROWS: usize = 4;
 
 /// Cosines and sines of a step's positions: `[rows, pairs]` each. Dimensions of a head behind the
 /// rotated pairs stay as they are.
@@ -49,6 +51,14 @@ impl RopeAngles {
         }
     }
 
+    /// Scales a query of a row, where queries are scaled.
+    #[inline(always)]
+    fn scale_query(&self, row: usize, query: &mut [f32]) {
+        if let Some(factor) = self.query_factors.get(row) {
+            query.iter_mut().for_each(|x| *x *= factor);
+        }
+    }
+
     pub(super) fn row(&self, row: usize) -> (&[f32], &[f32]) {
         let at = row * self.pairs..(row + 1) * self.pairs;
         (&self.cos[at.clone()], &self.sin[at])
@@ -57,7 +67,7 @@ impl RopeAngles {
 
 /// Normalises (if `norms` are given) and rotates the queries of `qkv`
 /// `[slots.len(), shape.width()]` in place, and writes the keys (normalised and rotated, too) and
-/// values of row `r` to slot `slots[r]` of the cache.
+/// values (normalised where the norms say so) of row `r` to slot `slots[r]` of the cache.
 ///
 /// # Panics
 /// If the sizes don't fit each other or a slot is not in the cache.
@@ -84,6 +94,55 @@ pub fn qk_norm_rope_write(
     });
 }
 
+/// Normalises (if a norm is given) and rotates queries `[rows, heads * head_dim]` in place, for
+/// attention over keys that are in the cache already.
+///
+/// # Panics
+/// If the sizes don't fit each other.
+pub fn q_norm_rope(
+    cpu: &Cpu,
+    QkvShape { heads, head_dim, .. }: QkvShape,
+    queries: &mut [f32],
+    norm: Option<Norm<&[f32]>>,
+    angles: &RopeAngles,
+) {
+    let width = heads * head_dim;
+    assert!(queries.len().is_multiple_of(width), "rows of queries");
+    assert!(2 * angles.pairs <= head_dim, "rotated dimensions of a head");
+    let (rows, cost) = (queries.len() / width, queries.len() * 4);
+    let queries = Output::new(queries);
+    cpu.parallel_for(rows.div_ceil(ROWS), cost, |task| {
+        let first_row = task * ROWS;
+        let count = ROWS.min(rows - first_row);
+        #[expect(unsafe_code, reason = "each task its rows")]
+        // SAFETY: tasks have disjoint ranges of rows.
+        let queries = unsafe { queries.part(first_row * width, count * width) };
+        cpu.isa().run(Queries { width, head_dim, norm, angles, first_row, queries });
+    });
+}
+
+/// Task: all query heads of some rows.
+struct Queries<'a> {
+    width: usize,
+    head_dim: usize,
+    norm: Option<Norm<&'a [f32]>>,
+    angles: &'a RopeAngles,
+    first_row: usize,
+    queries: &'a mut [f32],
+}
+
+impl Kernel for Queries<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        for (row, heads) in (self.first_row..).zip(self.queries.chunks_exact_mut(self.width)) {
+            for head in heads.chunks_exact_mut(self.head_dim) {
+                normalize_and_rotate(lanes, head, self.norm, self.angles.row(row));
+                self.angles.scale_query(row, head);
+            }
+        }
+    }
+}
+
 /// Task: one key head and its group of query heads, in all rows.
 struct Heads<'a> {
     shape: QkvShape,
@@ -105,19 +164,19 @@ impl Kernel for Heads<'_> {
         for (row, slot) in self.slots.iter().enumerate() {
             for head in self.head * group..(self.head + 1) * group {
                 let query = self.rotate(lanes, row, head, norms.map(|norms| norms.q));
-                if let Some(factor) = self.angles.query_factors.get(row) {
-                    for x in query {
-                        *x *= factor;
-                    }
-                }
+                self.angles.scale_query(row, query);
             }
             let key = self.rotate(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k));
             let at = self.place.row_at(*slot as usize, self.head);
             #[expect(unsafe_code, reason = "each task its heads")]
-            // SAFETY: a task touches its own head's rows of the cache only.
+            // SAFETY: a task touches its own heads, and their rows of the cache, only.
             unsafe {
                 self.to.0.write(lanes, at, key);
-                self.to.1.write(lanes, at, self.part(row, shape.heads + shape.kv_heads + self.head));
+                let value = self.part(row, shape.heads + shape.kv_heads + self.head);
+                if let Some(norms) = norms.filter(|norms| norms.values) {
+                    normalize_row_in_place(lanes, value, norms.eps);
+                }
+                self.to.1.write(lanes, at, value);
             }
         }
     }
@@ -142,12 +201,24 @@ impl<'a> Heads<'a> {
         #[expect(unsafe_code, reason = "each task its heads")]
         // SAFETY: the head is one of this task's, and only one is alive at a time.
         let x = unsafe { self.part(row, head) };
-        if let (Some(weight), Some(norms)) = (weight, self.norms) {
-            scale_row_in_place(lanes, x, weight, norms.eps);
-        }
-        rotate(lanes, &mut x[..2 * self.angles.pairs], self.angles.row(row));
+        let norm = weight.zip(self.norms).map(|(weight, norms)| Norm { weight, eps: norms.eps });
+        normalize_and_rotate(lanes, x, norm, self.angles.row(row));
         x
     }
+}
+
+/// Normalises one head, if a norm is given, and rotates its first dimensions.
+#[inline(always)]
+fn normalize_and_rotate<L: Lanes>(
+    lanes: L,
+    x: &mut [f32],
+    norm: Option<Norm<&[f32]>>,
+    (cos, sin): (&[f32], &[f32]),
+) {
+    if let Some(Norm { weight, eps }) = norm {
+        scale_row_in_place(lanes, x, weight, eps);
+    }
+    rotate(lanes, &mut x[..2 * cos.len()], (cos, sin));
 }
 
 /// Rotates the rotated part of one head in place: each element of its first half with the one of its
@@ -179,8 +250,7 @@ fn rotated<L: Lanes>(lanes: L, (a, b): (L::V, L::V), (cos, sin): (L::V, L::V)) -
 
 #[cfg(test)]
 mod tests {
-    use ops::Norm;
-    use ops::reference::norm_rope;
+    use ops::reference::{norm_rope, rms_norm};
 
     use super::super::kv::{KvCache, KvData, KvDtype, KvShape};
     use super::*;
@@ -198,24 +268,32 @@ mod tests {
         let mut angles = RopeAngles::default();
         angles.fill(&positions, &frequencies, 1.25);
         angles.scale_queries(&positions, scaling);
-        let norms = HeadNorms { q: &q[..], k: &k[..], eps: 1e-6 };
+        let norms = HeadNorms { q: &q[..], k: &k[..], values: true, eps: 1e-6 };
         let cases = Isa::available().into_iter().flat_map(|isa| [(isa, Some(norms)), (isa, None)]);
         for (isa, norms) in cases {
             let cpu = Cpu::with_isa(2, isa);
-            let cache =
-                KvShape { layers: 1, blocks: 3, kv_heads, head_dim, latent: false, dtype: KvDtype::F32 };
-            let mut cache = KvCache::new(cache).unwrap();
+            let cache = KvShape { blocks: 3, kv_heads, head_dim, latent: false, dtype: KvDtype::F32 };
+            let mut cache = KvCache::new(&[cache]).unwrap();
             let mut qkv = before.clone();
             qk_norm_rope_write(&cpu, shape, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
+            let mut queries: Vec<f32> =
+                before.chunks(shape.width()).flat_map(|row| row[..heads * head_dim].to_vec()).collect();
+            let norm = norms.map(|HeadNorms { q: weight, eps, .. }| Norm { weight, eps });
+            q_norm_rope(&cpu, shape, &mut queries, norm, &angles);
+            for (alone, row) in queries.chunks(heads * head_dim).zip(qkv.chunks(shape.width())) {
+                assert_eq!(alone, &row[..heads * head_dim], "queries alone are those beside keys");
+            }
             let cached = |all: &KvData, row: usize, head| {
-                let from = cache.shape().row_at(slots[row] as usize, head);
+                let from = cache.layer(0).shape().row_at(slots[row] as usize, head);
                 all.to_f32(from..from + head_dim)
             };
             for (row, head) in (0..3).flat_map(|row| (0..heads + 2 * kv_heads).map(move |head| (row, head))) {
                 let at = row * shape.width() + head * head_dim;
                 let x = &before[at..at + head_dim];
-                let norm = norms
-                    .map(|HeadNorms { q, k, eps }| Norm { weight: if head < heads { q } else { k }, eps });
+                let norm = norms.map(|HeadNorms { q, k, eps, .. }| Norm {
+                    weight: if head < heads { q } else { k },
+                    eps,
+                });
                 let rotated = || norm_rope(x, norm, &frequencies, 1.25, positions[row]);
                 let (got, wanted) = if head < heads {
                     let factor = f64::from(scaling.map_or(1.0, |scaling| scaling.factor(positions[row])));
@@ -224,7 +302,11 @@ mod tests {
                     (cached(&cache.layer(0).keys, row, head - heads), rotated())
                 } else {
                     let values = cached(&cache.layer(0).values, row, head - heads - kv_heads);
-                    (values, x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>())
+                    let wanted = match norms {
+                        Some(HeadNorms { eps, .. }) => rms_norm(x, Norm { weight: &[1.0; 24], eps }),
+                        None => x.iter().map(|x| f64::from(*x)).collect(),
+                    };
+                    (values, wanted)
                 };
                 for (a, b) in got.iter().zip(&wanted) {
                     assert!(

@@ -23,6 +23,7 @@ pub fn route(routing: Routing<&[f32]>, scores: &[f32], out: &mut Routes) {
     let Routing { experts, per_token, .. } = routing;
     assert!(scores.len().is_multiple_of(experts) && (1..=experts).contains(&per_token), "scores of experts");
     assert!(routing.correction.is_none_or(|correction| correction.len() == experts), "a correction for each");
+    assert!(routing.factors.is_none_or(|factors| factors.len() == experts), "a factor for each");
     *out = Routes {
         per_token,
         experts: std::mem::take(&mut out.experts),
@@ -83,6 +84,10 @@ impl ExpertChoice {
             Scoring::Sigmoid { normalize: false, scale, .. } => {
                 self.weights.iter_mut().for_each(|weight| *weight *= scale);
             }
+        }
+        if let Some(factors) = routing.factors {
+            let weights = self.weights.iter_mut().zip(chosen);
+            weights.for_each(|(weight, expert)| *weight *= factors[*expert as usize]);
         }
     }
 }
@@ -145,7 +150,7 @@ mod tests {
     }
 
     fn routing(per_token: usize, scoring: Scoring) -> Routing<&'static [f32]> {
-        Routing { experts: 8, per_token, scoring, correction: None }
+        Routing { experts: 8, per_token, scoring, correction: None, factors: None }
     }
 
     fn close(got: &[f32], wanted: &[f64]) {
@@ -193,6 +198,17 @@ mod tests {
         close(&got.weights, &[0.0, -2.0, 2.0].map(|x| 2.5 * sigmoid(x) / sum));
         let scoring = Scoring::Sigmoid { groups: 1, top_groups: 1, normalize: false, scale: 0.5 };
         close(&routes(routing(1, scoring), &SCORES).weights, &[0.5 * sigmoid(3.0)]);
+    }
+
+    #[test]
+    fn factors_scale_weights_and_choose_nothing() {
+        let factors = [9.0, 0.5, 9.0, -2.0, 9.0, 3.0, 9.0, 9.0];
+        let plain = routing(3, Scoring::Softmax { normalize: true });
+        let (without, with) =
+            (routes(plain, &SCORES), routes(Routing { factors: Some(&factors[..]), ..plain }, &SCORES));
+        assert_eq!((&with.experts[..], &without.experts[..]), (&[5, 1, 3][..], &[5, 1, 3][..]));
+        let wanted = without.weights.iter().zip([3.0, 0.5, -2.0]).map(|(weight, factor)| weight * factor);
+        assert_eq!(with.weights, wanted.collect::<Vec<_>>());
     }
 
     #[test]

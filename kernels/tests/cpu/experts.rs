@@ -62,7 +62,7 @@ const CLAMPED: ExpertActivation = ExpertActivation::ClampedSwiGlu { alpha: 1.702
 fn every_token_gets_the_weighted_sum_of_its_experts() {
     let (tokens, weights) = (17, weights());
     let (x, routes) = (values(tokens * HIDDEN, 1), routes(tokens));
-    for activation in [ExpertActivation::SwiGlu, CLAMPED] {
+    for activation in [ExpertActivation::SwiGlu, ExpertActivation::GeGlu, CLAMPED] {
         let mut wanted: Vec<f64> = values(x.len(), 77).into_iter().map(f64::from).collect();
         for (row, (id, weight)) in routes.experts.iter().zip(&routes.weights).enumerate() {
             let (token, expert) = (row / PER_TOKEN, weights.expert(*id as usize));
@@ -71,6 +71,7 @@ fn every_token_gets_the_weighted_sum_of_its_experts() {
             let narrow: Vec<f32> = middle.iter().map(|x| *x as f32).collect();
             let activated: Vec<f32> = match activation {
                 ExpertActivation::SwiGlu => reference::silu_mul(&narrow, WIDTH, WIDTH),
+                ExpertActivation::GeGlu => reference::gelu_mul(&narrow, WIDTH, WIDTH),
                 ExpertActivation::ClampedSwiGlu { alpha, limit } => {
                     reference::clamped_swiglu(&narrow, alpha, limit)
                 }

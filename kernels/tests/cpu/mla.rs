@@ -42,8 +42,8 @@ fn layer(context: usize) -> Layer {
 /// Computes attention of a whole sequence that comes in chunks of `chunk` tokens.
 fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
     let (head_dim, dtype) = (SHAPE.cached_width(), KvDtype::F32);
-    let shape = KvShape { layers: 1, blocks: BLOCKS, kv_heads: 1, head_dim, latent: true, dtype };
-    let mut cache = KvCache::new(shape).unwrap();
+    let shape = KvShape { blocks: BLOCKS, kv_heads: 1, head_dim, latent: true, dtype };
+    let mut cache = KvCache::new(&[shape]).unwrap();
     let weights = MlaWeights::new(SHAPE, &layer.projection);
     let mut scratch = MlaScratch::default();
     let mut all = Vec::new();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes, Sequence,
+    self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes,
+    Sequence,
 };
 
 use super::mla::MlaWeights;
@@ -94,7 +95,7 @@ impl CpuBackend {
     }
 
     pub(super) fn blocks(&self) -> usize {
-        self.cache.shape().blocks
+        self.cache.blocks()
     }
 
     /// Begins a step: checks and keeps the batch, and computes the rotary angles of its positions.
@@ -218,9 +219,7 @@ impl Backend for CpuBackend {
         let out = out.rows_mut(self.rows());
         cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out);
         if factor.to_bits() != 1f32.to_bits() {
-            for x in out {
-                *x *= factor;
-            }
+            out.iter_mut().for_each(|x| *x *= factor);
         }
     }
 
@@ -260,8 +259,22 @@ impl Backend for CpuBackend {
         cpu::qk_norm_rope_write(&self.cpu, spec.shape, qkv, norms, angles, &self.batch.slots, cache);
     }
 
+    fn q_norm_rope(
+        &mut self,
+        spec: AttentionSpec<&Vec<f32>>,
+        norm: Option<Norm<&Vec<f32>>>,
+        rope: &usize,
+        queries: &mut Tensor,
+    ) {
+        let norm = norm.map(|norm| norm.map(Vec::as_slice));
+        let (queries, angles) = (queries.rows_mut(self.rows()), &self.ropes[*rope].angles);
+        cpu::q_norm_rope(&self.cpu, spec.shape, queries, norm, angles);
+    }
+
     fn attention(&mut self, layer: usize, spec: AttentionSpec<&Vec<f32>>, qkv: &Tensor, out: &mut Tensor) {
-        let (n, params) = (self.rows(), AttentionParams::of_qkv(spec.map(Vec::as_slice)));
+        let n = self.rows();
+        let params =
+            AttentionParams { query_stride: qkv.cols, ..AttentionParams::of_qkv(spec.map(Vec::as_slice)) };
         let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
         cpu::attention(&self.cpu, params, qkv.rows(n), &sequences, cache, out.rows_mut(n));
     }
@@ -269,6 +282,27 @@ impl Backend for CpuBackend {
     fn gate_mul(&mut self, activation: GateActivation, gate_up: &Tensor, out: &mut Tensor) {
         let (n, width) = (self.rows(), out.cols);
         cpu::gate_mul(&self.cpu, activation, gate_up.rows(n), width, out.rows_mut(n));
+    }
+
+    fn gate_mul_columns(
+        &mut self,
+        activation: GateActivation,
+        gate: &Tensor,
+        (up, first): (&Tensor, usize),
+        out: &mut Tensor,
+    ) {
+        let n = self.rows();
+        let columns = |tensor, first| Columns { rows: Tensor::rows(tensor, n), stride: tensor.cols, first };
+        let columns = [columns(gate, 0), columns(up, first)];
+        cpu::gate_mul_columns(&self.cpu, activation, columns, out.cols, out.rows_mut(n));
+    }
+
+    fn clear(&mut self, out: &mut Tensor) {
+        out.rows_mut(self.rows()).fill(0.0);
+    }
+
+    fn scale(&mut self, factor: f32, out: &mut Tensor) {
+        out.rows_mut(self.rows()).iter_mut().for_each(|x| *x *= factor);
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&Vec<f32>>, out: &mut Routes) {
@@ -325,7 +359,7 @@ impl Backend for CpuBackend {
         cpu::gated_delta(&self.cpu, weights, inputs, sequences, state, out.rows_mut(n));
     }
 
-    fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix) {
+    fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix, cap: Option<f32>) {
         self.gathered.clear();
         for row in &self.batch.logit_rows {
             self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
@@ -335,5 +369,8 @@ impl Backend for CpuBackend {
         cpu::rms_norm(&self.cpu, &self.gathered, norm, Store::Overwrite, &mut self.normed);
         self.logits.resize(self.batch.logit_rows.len() * head.rows(), 0.0);
         cpu::linear(&self.cpu, &self.normed, &head.parts(), None, Store::Overwrite, &mut self.logits);
+        if let Some(cap) = cap {
+            cpu::soft_cap(&self.cpu, cap, &mut self.logits);
+        }
     }
 }

@@ -184,9 +184,8 @@ pub fn instruction_set() -> &'static str {
 /// # Errors
 /// The model's layers or the asked context can't be served.
 pub fn whole_context_bytes(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadError> {
-    let block = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?.block_bytes();
     let blocks = context(config, options)?.div_ceil(BLOCK_SIZE);
-    let kv = block.unwrap_or(usize::MAX).saturating_mul(blocks);
+    let kv = block_bytes(&kv_shapes(config, options)).saturating_mul(blocks);
     Ok(kv.saturating_add(states::states_bytes(config, kv)))
 }
 
@@ -203,52 +202,39 @@ fn memory(config: &ModelConfig, options: &CpuOptions) -> Result<(KvCache, Option
 
 /// Allocates a KV cache with as many blocks as the configured memory holds.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
-    let shape = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?;
-    let block = shape.block_bytes().unwrap_or(usize::MAX);
+    let mut shapes = kv_shapes(config, options);
+    if shapes.is_empty() {
+        return Err(LoadError::Layers);
+    }
+    let block = block_bytes(&shapes);
     // Slots are u32.
     let blocks = (options.kv_cache_bytes / block).min(u32::MAX as usize / BLOCK_SIZE);
     if blocks == 0 {
         return Err(LoadError::CacheTooSmall { bytes: options.kv_cache_bytes, block });
     }
     let bytes = options.kv_cache_bytes as u64;
-    KvCache::new(KvShape { blocks, ..shape }).ok_or(LoadError::CacheTooLarge { bytes })
+    shapes.iter_mut().for_each(|shape| shape.blocks = blocks);
+    KvCache::new(&shapes).ok_or(LoadError::CacheTooLarge { bytes })
 }
 
-/// Shape of the KV cache, except its number of blocks. Layers with a window keep all tokens here,
-/// and all layers must have one shape.
-fn kv_shape(layers: &[LayerCache], dtype: KvDtype) -> Result<KvShape, LoadError> {
-    let widths = |layer: &LayerCache| match *layer {
-        LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
-            (kv_heads, head_dim, false)
-        }
-        LayerCache::Latent { width } => (1, width, true),
+/// Size of a block in all layers together, in bytes.
+fn block_bytes(layers: &[KvShape]) -> usize {
+    let one = |shape: &KvShape| shape.block_bytes().unwrap_or(usize::MAX);
+    layers.iter().map(one).fold(0usize, usize::saturating_add).max(1)
+}
+
+/// Shapes of the layers' KV caches, except their number of blocks. Layers with a window keep all
+/// tokens here.
+fn kv_shapes(config: &ModelConfig, options: &CpuOptions) -> Vec<KvShape> {
+    let dtype = options.numerics.kv_cache_dtype;
+    let shape = |layer: &LayerCache| {
+        let (kv_heads, head_dim, latent) = match *layer {
+            LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
+                (kv_heads, head_dim, false)
+            }
+            LayerCache::Latent { width } => (1, width, true),
+        };
+        KvShape { blocks: 0, kv_heads, head_dim, latent, dtype }
     };
-    let first = layers.first().map(widths);
-    match first.filter(|first| layers.iter().all(|layer| widths(layer) == *first)) {
-        Some((kv_heads, head_dim, latent)) => {
-            Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim, latent, dtype })
-        }
-        None => Err(LoadError::Layers),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cache_serves_only_layers_that_keep_the_same() {
-        let dtype = KvDtype::F16;
-        let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
-        let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };
-        let wide = LayerCache::Full { kv_heads: 2, head_dim: 16 };
-        let latent = LayerCache::Latent { width: 576 };
-        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8, latent: false, dtype };
-        assert_eq!(kv_shape(&[full, window], dtype).unwrap(), shape);
-        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 1, head_dim: 576, latent: true, dtype };
-        assert_eq!(kv_shape(&[latent, latent], dtype).unwrap(), shape);
-        for layers in [&[full, wide][..], &[full, latent], &[]] {
-            assert!(matches!(kv_shape(layers, dtype), Err(LoadError::Layers)), "{layers:?}");
-        }
-    }
+    config.cache().iter().map(shape).collect()
 }

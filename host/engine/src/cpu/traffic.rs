@@ -38,9 +38,8 @@ impl TrafficCounter for CpuBackend {
         (self.batch.sequences() * one) as u64
     }
 
-    fn cache_bytes(&self, window: Option<usize>) -> u64 {
-        let shape = self.cache.shape();
-        let row = shape.block_bytes().unwrap_or(0) / BLOCK_SIZE / shape.layers.max(1);
+    fn cache_bytes(&self, layer: usize, window: Option<usize>) -> u64 {
+        let row = self.cache.layer(layer).shape().block_bytes().unwrap_or(0) / BLOCK_SIZE;
         let seen = |context: &u32| (*context as usize).min(window.unwrap_or(usize::MAX));
         self.batch.context_lens.iter().map(|context| (seen(context) * row) as u64).sum()
     }

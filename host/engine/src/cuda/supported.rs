@@ -22,17 +22,27 @@ pub(super) const OUTPUT_GATES: &str = "output gates";
 
 /// Checks that there are kernels for all layers. The width of heads is checked by `CacheShape::of`.
 pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
+    if config.per_layer_rows.is_some() {
+        return Err(unsupported("per-layer embeddings"));
+    }
+    if config.layer_factors || config.logit_cap.is_some() {
+        return Err(unsupported("factors behind layers and bounds of logits (Gemma 4)"));
+    }
     config.layers.iter().try_for_each(|layer| {
         match &layer.attention {
             AttentionConfig::Delta(_) => return Err(unsupported(DELTA)),
             AttentionConfig::Grouped(sizes) if sizes.layout == ProjectionLayout::WithGates => {
                 return Err(unsupported(OUTPUT_GATES));
             }
+            AttentionConfig::Grouped(sizes) if sizes.value_norms => {
+                return Err(unsupported("norms of value heads"));
+            }
             AttentionConfig::Grouped(sizes) => rotated(sizes.shape.head_dim, layer.rope.rotated)?,
             AttentionConfig::Latent(sizes) => latent(sizes)?,
         }
         match &layer.mlp {
             MlpConfig::Gated(_) => Ok(()),
+            MlpConfig::Both(..) => Err(unsupported("dense parts beside experts")),
             MlpConfig::Experts(sizes) if sizes.shared.is_some_and(|shared| shared.gated) => {
                 Err(unsupported("gates of shared experts"))
             }
@@ -68,6 +78,11 @@ fn experts(sizes: &ExpertsConfig, hidden: usize) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(unsupported(&format!("experts of {hidden} by {intermediate}")))
+}
+
+/// What an operation does that no model needs which [`check`] lets pass.
+pub(super) fn refused_at_load() -> ! {
+    unreachable!("models that need it are refused at load")
 }
 
 /// Error for what no kernel supports.

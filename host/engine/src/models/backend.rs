@@ -97,9 +97,9 @@ pub trait Backend {
 
     /// `out[i] = factor * table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, factor: f32, out: &mut Self::Tensor);
-    /// `out = x / sqrt(mean(x²) + eps) * weight`, per row.
+    /// `out = x / sqrt(mean(x²) + eps) * weight`, for each row of as many values as the weight has.
     fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, out: &mut Self::Tensor);
-    /// `out += x / sqrt(mean(x²) + eps) * weight`, per row.
+    /// `out += x / sqrt(mean(x²) + eps) * weight`, for such rows.
     fn add_rms_norm(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, out: &mut Self::Tensor);
     /// `out = x · weightᵀ + bias`, or `out += …`.
     fn linear(
@@ -156,7 +156,16 @@ pub trait Backend {
         rope: &Self::Rope,
         qkv: &mut Self::Tensor,
     );
-    /// Causal attention of the queries in `qkv` over the cache.
+    /// Normalises (with `norm`) and rotates `queries`, scales them by position where `rope` says so,
+    /// for attention over keys that are in the cache already.
+    fn q_norm_rope(
+        &mut self,
+        spec: AttentionSpec<&Self::Vector>,
+        norm: Option<Norm<&Self::Vector>>,
+        rope: &Self::Rope,
+        queries: &mut Self::Tensor,
+    );
+    /// Causal attention of the queries at the beginning of each row of `qkv` over the cache.
     fn attention(
         &mut self,
         layer: usize,
@@ -166,6 +175,18 @@ pub trait Backend {
     );
     /// `activation(gate) * up`, for rows of gate and up side by side.
     fn gate_mul(&mut self, activation: GateActivation, gate_up: &Self::Tensor, out: &mut Self::Tensor);
+    /// `activation(gate) * up`, for the columns of `up` from the given one on.
+    fn gate_mul_columns(
+        &mut self,
+        activation: GateActivation,
+        gate: &Self::Tensor,
+        up: (&Self::Tensor, usize),
+        out: &mut Self::Tensor,
+    );
+    /// `out = 0`.
+    fn clear(&mut self, out: &mut Self::Tensor);
+    /// `out *= factor`.
+    fn scale(&mut self, factor: f32, out: &mut Self::Tensor);
     /// Chooses experts for each token by the router's scores `[n, experts]`.
     fn route(&mut self, scores: &Self::Tensor, routing: Routing<&Self::Vector>, out: &mut Self::Routes);
     /// `out += Σ weight · expert(x)` over the chosen experts of each token.
@@ -213,7 +234,7 @@ pub trait Backend {
         rates: &Self::Tensor,
         out: &mut Self::Tensor,
     );
-    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device,
-    /// for its sampler.
-    fn logits(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, head: &Self::Matrix);
+    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted, or with a cap
+    /// `cap * tanh(… / cap)`. The logits stay on the device, for its sampler.
+    fn logits(&mut self, x: &Self::Tensor, norm: Norm<&Self::Vector>, head: &Self::Matrix, cap: Option<f32>);
 }

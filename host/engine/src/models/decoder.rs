@@ -1,8 +1,8 @@
 //! A model of any family: the embedding, layers around the residual stream, and the head. Tensor
 //! names are those of published checkpoints, which families share.
 
-use super::config::{AttentionConfig, LayerConfig};
-use super::layers::{Layer, LayerScratch, ResidualStream};
+use super::config::{AttentionConfig, GroupedConfig, LayerConfig, ProjectionLayout};
+use super::layers::{Layer, LayerScratch, PerLayerTable, ResidualStream};
 use super::loading::Loading;
 use super::ops::{Norm, RopeSpec};
 use super::{Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
@@ -16,9 +16,11 @@ pub struct Model<B: Backend> {
     /// Factor of the embedding's rows.
     embedding_factor: f32,
     embedding: B::Matrix,
+    per_layer: Option<PerLayerTable<B>>,
     norm: Norm<B::Vector>,
     /// `None`: the embedding is the head.
     head: Option<B::Matrix>,
+    logit_cap: Option<f32>,
     stream: ResidualStream<B>,
     scratch: LayerScratch<B>,
 }
@@ -27,7 +29,8 @@ pub struct Model<B: Backend> {
 #[derive(Debug)]
 struct PlacedLayer<B: Backend> {
     layer: Layer<B>,
-    /// Index among the layers that keep keys and values, or among those that keep states.
+    /// Index of the layer whose keys and values it reads among those that keep such, or its own among
+    /// those that keep states.
     index: usize,
     /// Index of its rotary embedding.
     rope: usize,
@@ -47,6 +50,8 @@ impl<B: Backend> Model<B> {
         let mut loading = Loading::new(backend, config, weights, progress);
         let table = WeightRole::Embedding { tied: config.tied };
         let embedding = loading.matrix_for(table, "model.embed_tokens.weight", vocab, hidden)?;
+        let per_layer =
+            config.per_layer_rows.map(|rows| PerLayerTable::load(&mut loading, config, rows)).transpose()?;
         loading.part_done();
         let places = rope_of.into_iter().zip(indices(config)).enumerate();
         let place = |(layer, (rope, index))| {
@@ -65,29 +70,56 @@ impl<B: Backend> Model<B> {
         let stream = ResidualStream::new(backend, hidden, post_norms)?;
         let scratch = LayerScratch::new(backend, config)?;
         let embedding_factor = config.factors.embedding / config.factors.residual;
-        Ok(Self { ropes, layers, embedding_factor, embedding, norm, head, stream, scratch })
+        let logit_cap = config.logit_cap;
+        Ok(Self {
+            ropes,
+            layers,
+            embedding_factor,
+            embedding,
+            per_layer,
+            norm,
+            head,
+            logit_cap,
+            stream,
+            scratch,
+        })
     }
 
     /// Runs the step that the backend has begun; the logits stay on the backend.
     pub fn forward(&mut self, backend: &mut B) {
         let Self { stream, scratch, .. } = self;
         backend.embed(&self.embedding, self.embedding_factor, &mut stream.hidden);
+        if let Some(table) = &self.per_layer {
+            table.fill(backend, stream, &mut scratch.per_layer);
+        }
         for PlacedLayer { layer, index, rope } in &self.layers {
             layer.forward(backend, (*index, &self.ropes[*rope]), scratch, stream);
         }
         let head = self.head.as_ref().unwrap_or(&self.embedding);
-        backend.logits(&stream.hidden, self.norm.as_ref(), head);
+        backend.logits(&stream.hidden, self.norm.as_ref(), head, self.logit_cap);
     }
 }
 
-/// Index of each layer among those that keep keys and values, or among those that keep states.
+/// Index of each layer among those that keep keys and values (for one that reads those of another
+/// layer, the index of that layer), or among those that keep states.
 fn indices(config: &ModelConfig) -> Vec<usize> {
-    let (mut cached, mut with_state) = (0.., 0..);
-    let next = |layer: &LayerConfig| match layer.attention {
-        AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => cached.next(),
-        AttentionConfig::Delta(_) => with_state.next(),
-    };
-    config.layers.iter().filter_map(next).collect()
+    let (mut cached, mut with_state) = (0, 0);
+    let mut all: Vec<usize> = Vec::new();
+    for layer in &config.layers {
+        let count = match layer.attention {
+            AttentionConfig::Grouped(GroupedConfig {
+                layout: ProjectionLayout::Queries { keys_of }, ..
+            }) => {
+                all.push(all[keys_of]);
+                continue;
+            }
+            AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => &mut cached,
+            AttentionConfig::Delta(_) => &mut with_state,
+        };
+        all.push(*count);
+        *count += 1;
+    }
+    all
 }
 
 /// The different rotary embeddings of a model, and for each layer the index of its own.

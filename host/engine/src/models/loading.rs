@@ -189,8 +189,14 @@ impl<'a, B: Backend> Loading<'a, B> {
     }
 
     fn count(&mut self, name: &str, bytes: usize) {
-        self.used.insert(name.to_owned());
-        self.bytes += bytes as u64;
+        if self.used.insert(name.to_owned()) {
+            self.bytes += bytes as u64;
+        }
+    }
+
+    /// Passes over a tensor that checkpoints may have without any use.
+    pub(super) fn ignore(&mut self, name: String) {
+        self.used.insert(name);
     }
 
     /// Ends the loading. A tensor that wasn't read is an error: it means that the model has another
@@ -211,6 +217,18 @@ impl<'a, B: Backend> Loading<'a, B> {
     pub(super) fn norm(&mut self, name: &str, width: usize) -> Result<Norm<B::Vector>, LoadError> {
         let weight = self.norm_weight(name, width, 1.0)?;
         Ok(Norm { weight, eps: self.norms.eps })
+    }
+
+    /// Loads a norm whose results are multiplied by `factor`; `eps_factor` is that of the constant
+    /// added to the mean square.
+    pub(super) fn scaled_norm(
+        &mut self,
+        name: &str,
+        width: usize,
+        (factor, eps_factor): (f32, f32),
+    ) -> Result<Norm<B::Vector>, LoadError> {
+        let weight = self.norm_weight(name, width, factor)?;
+        Ok(Norm { weight, eps: self.norms.eps * eps_factor })
     }
 
     /// Loads a norm of the residual stream, which is kept divided by the factor of all that layers

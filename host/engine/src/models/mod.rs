@@ -28,8 +28,8 @@ mod weights;
 pub use backend::Backend;
 pub use config::{
     AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, Factors, GatedConfig, GatedLayout,
-    GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, ProjectionLayout,
-    Quantization, SharedExpert,
+    GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, PerLayerRows,
+    ProjectionLayout, Quantization, SharedExpert,
 };
 pub use costs::{Op, OpCost, OpCosts};
 pub use decoder::Model;

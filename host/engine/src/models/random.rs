@@ -44,7 +44,7 @@ impl RandomWeights {
             Some(Quantization::Fp8 { block: (_, cols) }) if name.ends_with("_scale_inv") => {
                 ((width * cols as f32 * MEAN_SQUARE).sqrt().recip(), 0.0)
             }
-            _ if name.contains("norm") => (1.0, 0.1),
+            _ if name.contains("norm") || name.ends_with("scalar") || name.ends_with("scale") => (1.0, 0.1),
             _ => (0.0, (3.0 / width).sqrt()),
         };
         let seed = self.seed ^ fnv1a(name);

@@ -36,6 +36,13 @@ pub enum RopeScaling {
     Llama3(Llama3Scaling),
     /// By a factor for each pair of dimensions.
     LongRope(LongRopeScaling),
+    /// Only the first `pairs` are rotated, by their frequencies over all pairs, divided by the factor.
+    Proportional {
+        /// Number of pairs.
+        pairs: usize,
+        /// The factor.
+        factor: f64,
+    },
 }
 
 /// A rotary embedding as devices compute it, for dimensions that are rotated.
@@ -155,8 +162,14 @@ impl RopeSpec {
                 let pairs = self.rotated / 2;
                 Some(RopeScaling::LongRope(LongRopeScaling::from_fields(parameters, contexts, pairs)?))
             }
+            "proportional" => {
+                let part = parameters.positive("partial_rotary_factor")?.unwrap_or(1.0);
+                let factor = parameters.positive("factor")?.unwrap_or(1.0);
+                return Ok(Self { theta, ..self }.proportional(part, factor));
+            }
             other => {
-                let supported = "\"default\", \"linear\", \"llama3\", \"yarn\", \"longrope\"";
+                let supported =
+                    "\"default\", \"linear\", \"llama3\", \"yarn\", \"longrope\", \"proportional\"";
                 let name = parameters.place("rope_type");
                 return Err(
                     parameters.invalid(format!("{name} {other:?} is not supported; supported: {supported}"))
@@ -164,6 +177,13 @@ impl RopeSpec {
             }
         };
         Ok(Self { theta, scaling, ..self })
+    }
+
+    /// The same embedding in which only the first part of the pairs is rotated.
+    #[expect(clippy::cast_sign_loss, reason = "a part of the pairs")]
+    pub(super) fn proportional(self, part: f64, factor: f64) -> Self {
+        let pairs = (part.min(1.0) * self.rotated as f64 / 2.0) as usize;
+        Self { scaling: Some(RopeScaling::Proportional { pairs, factor }), ..self }
     }
 
     /// The embedding for sequences of up to `context` tokens.
@@ -184,11 +204,14 @@ impl RopeSpec {
             Some(RopeScaling::LongRope(long)) => {
                 Box::new(move |pair| plain(pair) / long.factors(context)[pair])
             }
+            Some(RopeScaling::Proportional { pairs, factor }) => {
+                Box::new(move |pair| if pair < *pairs { plain(pair) / factor } else { 0.0 })
+            }
         };
         let factor = match &self.scaling {
             Some(RopeScaling::Yarn(yarn)) => yarn.attention_factor as f32,
             Some(RopeScaling::LongRope(long)) => long.attention_factor as f32,
-            None | Some(RopeScaling::Linear(_) | RopeScaling::Llama3(_)) => 1.0,
+            _ => 1.0,
         };
         let frequencies = (0..self.rotated / 2).map(|pair| frequency(pair) as f32).collect();
         RopeTable { frequencies, factor, query_scaling: self.query_scaling }

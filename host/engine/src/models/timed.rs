@@ -30,9 +30,9 @@ pub(crate) trait TrafficCounter: Backend {
     fn gate_bytes(&self, gate: &Self::SigmoidGate) -> u64;
     /// Bytes of one layer's states of the step's sequences.
     fn state_bytes(&self) -> u64;
-    /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last
+    /// Bytes of a layer's KV cache that the step's sequences see: for each sequence its last
     /// `window` tokens, or all.
-    fn cache_bytes(&self, window: Option<usize>) -> u64;
+    fn cache_bytes(&self, layer: usize, window: Option<usize>) -> u64;
 }
 
 /// Backend that measures the operations of `inner`.
@@ -181,6 +181,16 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::NormRope, |_| (0, 0), work);
     }
 
+    fn q_norm_rope(
+        &mut self,
+        spec: AttentionSpec<&B::Vector>,
+        norm: Option<Norm<&B::Vector>>,
+        rope: &B::Rope,
+        queries: &mut B::Tensor,
+    ) {
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.q_norm_rope(spec, norm, rope, queries));
+    }
+
     fn attention(
         &mut self,
         layer: usize,
@@ -189,12 +199,31 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         out: &mut B::Tensor,
     ) {
         let window = spec.window;
-        let reads = |inner: &B| (0, inner.cache_bytes(window));
+        let reads = |inner: &B| (0, inner.cache_bytes(layer, window));
         self.run(Op::Attention, reads, |inner| inner.attention(layer, spec, qkv, out));
     }
 
     fn gate_mul(&mut self, activation: GateActivation, gate_up: &B::Tensor, out: &mut B::Tensor) {
         self.run(Op::Activation, |_| (0, 0), |inner| inner.gate_mul(activation, gate_up, out));
+    }
+
+    fn gate_mul_columns(
+        &mut self,
+        activation: GateActivation,
+        gate: &B::Tensor,
+        up: (&B::Tensor, usize),
+        out: &mut B::Tensor,
+    ) {
+        let work = |inner: &mut B| inner.gate_mul_columns(activation, gate, up, out);
+        self.run(Op::Activation, |_| (0, 0), work);
+    }
+
+    fn clear(&mut self, out: &mut B::Tensor) {
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.clear(out));
+    }
+
+    fn scale(&mut self, factor: f32, out: &mut B::Tensor) {
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.scale(factor, out));
     }
 
     fn route(&mut self, scores: &B::Tensor, routing: Routing<&B::Vector>, out: &mut B::Routes) {
@@ -225,7 +254,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         queries: &B::Tensor,
         out: &mut B::Tensor,
     ) {
-        let reads = |inner: &B| (inner.mla_bytes(weights), inner.cache_bytes(None));
+        let reads = |inner: &B| (inner.mla_bytes(weights), inner.cache_bytes(layer, None));
         self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
     }
 
@@ -252,8 +281,8 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         self.run(Op::Attention, reads, |inner| inner.gated_delta(layer, weights, projected, rates, out));
     }
 
-    fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix) {
+    fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix, cap: Option<f32>) {
         let reads = |inner: &B| (inner.head_bytes(head), 0);
-        self.run(Op::Head, reads, |inner| inner.logits(x, norm, head));
+        self.run(Op::Head, reads, |inner| inner.logits(x, norm, head, cap));
     }
 }

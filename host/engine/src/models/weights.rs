@@ -160,7 +160,11 @@ impl Weights {
 
     /// Whether the files have this tensor; false without files.
     pub(super) fn has(&self, name: &str) -> bool {
-        matches!(&self.0, WeightSource::Files { tensors, .. } if tensors.contains_key(name))
+        match &self.0 {
+            WeightSource::Files { tensors, .. } => tensors.contains_key(name),
+            WeightSource::Gguf(weights) => weights.has(name),
+            WeightSource::Random(_) => false,
+        }
     }
 
     /// Whether a tensor is stored as FP8 codes; false for a tensor that isn't there.

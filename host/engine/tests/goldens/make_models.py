@@ -13,6 +13,7 @@ import torch
 import transformers
 
 import families
+import gemma4
 import packed
 import recurrent
 import tiny
@@ -178,6 +179,6 @@ MODELS = {
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    models = MODELS | families.MODELS | recurrent.MODELS
+    models = MODELS | families.MODELS | gemma4.MODELS | recurrent.MODELS
     for chosen in sys.argv[1:] or models:
         tiny.make(chosen, *models[chosen])

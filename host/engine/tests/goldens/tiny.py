@@ -61,6 +61,8 @@ def randomize(model, seed, norm=1.0, embedding=0.3):
         noise = torch.randn(p.shape, generator=r)
         if "norm" in name:
             p.copy_(norm + 0.3 * noise)
+        elif name.endswith("scale"):
+            p.copy_(1.0 + 0.3 * noise)
         elif name.endswith("bias"):
             p.copy_(0.3 * noise)
         elif "embed" in name or "lm_head" in name:
@@ -72,12 +74,16 @@ def randomize(model, seed, norm=1.0, embedding=0.3):
     for name, buffer in model.named_buffers():
         if name.endswith("e_score_correction_bias"):
             buffer.copy_(0.3 * torch.randn(buffer.shape, generator=r))
+        elif name.endswith("layer_scalar"):
+            buffer.copy_(0.7 + 0.3 * torch.rand(buffer.shape, generator=r))
 
 
 def spell_as_published(path):
     """Rewrite config.json as the checkpoints of transformers 4 have it."""
     config = json.loads(path.read_text())
     text = config.get("text_config", config)
+    if text["model_type"] == "gemma4_text":
+        return spell_heads_as_published(path, config, text)
     rope = text.pop("rope_parameters")
     if "full_attention" in rope:
         text["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
@@ -94,6 +100,14 @@ def spell_as_published(path):
     if "num_local_experts" in config and config["model_type"] == "qwen3_moe":
         config["num_experts"] = config.pop("num_local_experts")
     config["transformers_version"] = "4.51.0"
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def spell_heads_as_published(path, config, text):
+    """Rewrite the heads of full layers as the checkpoints of Gemma 4 have them, which leave other names as they are."""
+    full = text.pop("per_layer_config")[str(text["layer_types"].index("full_attention"))]
+    text["global_head_dim"] = full["head_dim"]
+    text["num_global_key_value_heads"] = full.get("num_key_value_heads")
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 

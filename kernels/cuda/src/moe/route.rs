@@ -20,7 +20,7 @@ pub struct MoeRoute {
     /// Number of tokens.
     pub rows: u32,
     /// How experts are chosen: at most 32 of at most 1024, in at most 32 groups; the correction is
-    /// f32.
+    /// f32, and there are no factors.
     pub routing: Routing<DevicePtr>,
 }
 
@@ -28,7 +28,8 @@ impl MoeRoute {
     /// # Panics
     /// Where there is nothing to compute, a pointer is null, or a number is beyond its limit.
     pub fn launch(&self) -> Launch {
-        let Routing { experts, per_token, scoring, correction } = self.routing;
+        let Routing { experts, per_token, scoring, correction, factors } = self.routing;
+        assert!(factors.is_none(), "moe_route: factors of weights");
         let [experts, per_token] = [experts, per_token].map(size);
         check::shape("moe_route", self.rows, experts, &[self.scores, self.chosen, self.weights]);
         assert!(

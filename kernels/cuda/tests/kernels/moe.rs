@@ -22,7 +22,7 @@ fn route(
     let correction = correction.map(|correction| device.f32(correction));
     let rows = rows as u32;
     let scores = device.f32(scores);
-    let routing = Routing { experts, per_token, scoring, correction };
+    let routing = Routing { experts, per_token, scoring, correction, factors: None };
     device.run(&MoeRoute { scores, chosen, weights, rows, routing }.launch());
     (device.read(chosen, count), device.read_f32(weights, count))
 }

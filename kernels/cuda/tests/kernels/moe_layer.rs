@@ -76,7 +76,13 @@ impl Layer {
             device.run(&MoeLinear { x, order, starts, weights, out, routes, experts, n, k, layer }.launch());
         };
         let scores = device.f32(&self.scores);
-        let routing = Routing { experts: EXPERTS, per_token: PER_TOKEN, scoring: SCORING, correction: None };
+        let routing = Routing {
+            experts: EXPERTS,
+            per_token: PER_TOKEN,
+            scoring: SCORING,
+            correction: None,
+            factors: None,
+        };
         device.run(&MoeRoute { scores, chosen, weights, rows, routing }.launch());
         device.run(&MoeAlign { chosen, order, starts, routes, experts }.launch());
         let x = device.bf16(&self.x);

@@ -44,6 +44,7 @@ impl Case {
             norms: self.norms.then(|| HeadNorms {
                 q: device.f32(&norms[0]),
                 k: device.f32(&norms[1]),
+                values: false,
                 eps: 1e-6,
             }),
             frequencies: device.f32(&frequencies),

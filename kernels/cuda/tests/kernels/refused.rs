@@ -190,7 +190,7 @@ fn experts_that_do_not_fit_are_refused() {
     let route = |experts, per_token, groups| {
         let scoring = Scoring::Sigmoid { groups, top_groups: 1, normalize: true, scale: 1.0 };
         let (scores, chosen, weights) = (SOME, SOME, SOME);
-        let routing = Routing { experts, per_token, scoring, correction: None };
+        let routing = Routing { experts, per_token, scoring, correction: None, factors: None };
         MoeRoute { scores, chosen, weights, rows: 1, routing }
     };
     check(

@@ -23,15 +23,9 @@ fn value(i: usize) -> f32 {
 /// Returns a cache with `context` tokens of one sequence in scattered blocks, these blocks, and the
 /// sequence's qkv rows after norm and rotation.
 fn filled(context: usize, dtype: KvDtype) -> (KvCache, Vec<u32>, Vec<f32>) {
-    let shape = KvShape {
-        layers: 1,
-        blocks: BLOCKS,
-        kv_heads: SHAPE.kv_heads,
-        head_dim: SHAPE.head_dim,
-        latent: false,
-        dtype,
-    };
-    let mut cache = KvCache::new(shape).unwrap();
+    let shape =
+        KvShape { blocks: BLOCKS, kv_heads: SHAPE.kv_heads, head_dim: SHAPE.head_dim, latent: false, dtype };
+    let mut cache = KvCache::new(&[shape]).unwrap();
     let blocks: Vec<u32> = (0..context.div_ceil(16) as u32).map(|i| (i * 7 + 3) % BLOCKS as u32).collect();
     let slots: Vec<u32> = (0..context).map(|p| blocks[p / 16] * 16 + p as u32 % 16).collect();
     let mut qkv: Vec<f32> = (0..context * SHAPE.width()).map(value).collect();
@@ -39,7 +33,7 @@ fn filled(context: usize, dtype: KvDtype) -> (KvCache, Vec<u32>, Vec<f32>) {
     let positions: Vec<u32> = (0..context as u32).collect();
     angles.fill(&positions, &[0.3; 12], 1.0);
     let ones = [1.5; 24];
-    let norms = HeadNorms { q: &ones[..], k: &ones[..], eps: 1e-6 };
+    let norms = HeadNorms { q: &ones[..], k: &ones[..], values: false, eps: 1e-6 };
     qk_norm_rope_write(&Cpu::new(1), SHAPE, &mut qkv, Some(norms), &angles, &slots, cache.layer_mut(0));
     (cache, blocks, qkv)
 }
@@ -89,7 +83,7 @@ fn equals_the_reference_at(
 ) {
     let d = SHAPE.head_dim;
     let gather = |from: &KvData, head: usize, seen: Range<usize>| -> Vec<f32> {
-        let row = |p: usize| cache.shape().row_at(blocks[p / 16] as usize * 16 + p % 16, head);
+        let row = |p: usize| cache.layer(0).shape().row_at(blocks[p / 16] as usize * 16 + p % 16, head);
         seen.flat_map(|p| from.to_f32(row(p)..row(p) + d)).collect()
     };
     let first = spec.window.map_or(0, |window| (position + 1).saturating_sub(window));
@@ -160,7 +154,7 @@ fn context_parts_have_same_bits_together_and_as_tasks() {
 
 /// Replaces the values of some positions of a sequence by NaN and infinity.
 fn spoil(cache: &mut KvCache, blocks: &[u32], positions: impl Iterator<Item = usize>) {
-    let shape = cache.shape();
+    let shape = cache.layer(0).shape();
     for position in positions {
         for head in 0..SHAPE.kv_heads {
             let at = shape.row_at(blocks[position / 16] as usize * 16 + position % 16, head);

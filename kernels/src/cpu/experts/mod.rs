@@ -95,6 +95,7 @@ pub fn experts<'a>(
     grouped_linear(cpu, gathered, &groups, Store::Overwrite, gate_up);
     match activation {
         ExpertActivation::SwiGlu => gate_mul(cpu, GateActivation::Silu, gate_up, width, activated),
+        ExpertActivation::GeGlu => gate_mul(cpu, GateActivation::GeluTanh, gate_up, width, activated),
         ExpertActivation::ClampedSwiGlu { alpha, limit } => {
             clamped_swiglu(cpu, gate_up, (alpha, limit), activated);
         }

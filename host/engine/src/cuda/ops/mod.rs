@@ -185,6 +185,16 @@ impl Backend for CudaBackend {
         self.launch(&launch.launch());
     }
 
+    fn q_norm_rope(
+        &mut self,
+        _: AttentionSpec<&DeviceVector>,
+        _: Option<Norm<&DeviceVector>>,
+        _: &Rope,
+        _: &mut Tensor,
+    ) {
+        supported::refused_at_load()
+    }
+
     fn attention(
         &mut self,
         layer: usize,
@@ -197,6 +207,18 @@ impl Backend for CudaBackend {
 
     fn gate_mul(&mut self, activation: GateActivation, gate_up: &Tensor, out: &mut Tensor) {
         self.gate_mul_groups(activation, gate_up, out, out.cols);
+    }
+
+    fn gate_mul_columns(&mut self, _: GateActivation, _: &Tensor, _: (&Tensor, usize), _: &mut Tensor) {
+        supported::refused_at_load()
+    }
+
+    fn clear(&mut self, _: &mut Tensor) {
+        supported::refused_at_load()
+    }
+
+    fn scale(&mut self, _: f32, _: &mut Tensor) {
+        supported::refused_at_load()
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&DeviceVector>, out: &mut DeviceRoutes) {
@@ -231,7 +253,10 @@ impl Backend for CudaBackend {
         match *weights {}
     }
 
-    fn logits(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, head: &DeviceMatrix) {
+    fn logits(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, head: &DeviceMatrix, cap: Option<f32>) {
+        if cap.is_some() {
+            supported::refused_at_load();
+        }
         if self.step.logit_rows == 0 {
             return;
         }

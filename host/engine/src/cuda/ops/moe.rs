@@ -13,7 +13,7 @@ use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
 use super::super::fp8::Fp8Contents;
 use super::super::scratch::ExpertScratch;
-use super::super::supported::{MOST_EXPERTS, unsupported};
+use super::super::supported::{MOST_EXPERTS, refused_at_load, unsupported};
 use super::super::weights::{DeviceVector, WeightUpload};
 use crate::cuda::driver::Driver;
 use crate::models::ops::{ExpertActivation, GateActivation, Routing};
@@ -179,6 +179,7 @@ impl CudaBackend {
                 let activation = GateActivation::Silu;
                 GateMul { activation, gate_up, out, rows, cols, group: cols }.launch()
             }
+            ExpertActivation::GeGlu => refused_at_load(),
             ExpertActivation::ClampedSwiGlu { alpha, limit } => {
                 ClampedSwiglu { gate_up, out, rows, cols, alpha, limit }.launch()
             }

@@ -1,9 +1,10 @@
 //! Readers of configuration fields that families share.
 
+use half::{bf16, f16};
 use serde_json::Value;
 
 use super::{
-    AttentionBias, ExpertLayout, Factors, GroupedConfig, LayerConfig, MlpConfig, ModelConfig,
+    AttentionBias, ExpertLayout, ExpertsConfig, Factors, GroupedConfig, LayerConfig, ModelConfig,
     ProjectionLayout, Quantization,
 };
 use crate::models::LoadError;
@@ -18,7 +19,8 @@ const LAYERS: usize = 4096;
 #[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
 pub(super) fn decoder(fields: Fields<'_>, layers: Vec<LayerConfig>) -> Result<ModelConfig, LoadError> {
     let quantization = Quantization::from_fields(fields)?;
-    let packed = |layer: &LayerConfig| matches!(&layer.mlp, MlpConfig::Experts(experts) if experts.layout == ExpertLayout::Packed);
+    let is_packed = |experts: &ExpertsConfig| experts.layout == ExpertLayout::Packed;
+    let packed = |layer: &LayerConfig| layer.mlp.experts().is_some_and(is_packed);
     let stored_so = match quantization {
         Some(Quantization::Fp8 { .. }) => (!layers.iter().any(packed), "fp8"),
         Some(Quantization::Mxfp4) => (layers.iter().all(packed), "mxfp4"),
@@ -37,6 +39,9 @@ pub(super) fn decoder(fields: Fields<'_>, layers: Vec<LayerConfig>) -> Result<Mo
         norm_offset: 0.0,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(false),
         factors: Factors::NONE,
+        logit_cap: None,
+        per_layer_rows: None,
+        layer_factors: false,
         layers,
         quantization,
     })
@@ -126,6 +131,7 @@ pub(super) fn grouped(
         bias: AttentionBias::None,
         layout: ProjectionLayout::Separate,
         head_norms: false,
+        value_norms: false,
         sinks: false,
         post_norm: false,
     })
@@ -176,6 +182,21 @@ pub(super) fn windows(
 /// Width of the window, where layers have one.
 pub(super) fn window(fields: Fields<'_>) -> Result<Option<usize>, LoadError> {
     fields.optional_size("sliding_window", 1..=1 << 26)
+}
+
+/// √width, rounded to the type that the model computes in, as in Gemma's training.
+#[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
+pub(super) fn embedding_factor(fields: Fields<'_>, width: usize) -> Result<f32, LoadError> {
+    let factor = (width as f32).sqrt();
+    let dtype = match fields.text("dtype")? {
+        Some(dtype) => Some(dtype),
+        None => fields.text("torch_dtype")?,
+    };
+    Ok(match dtype {
+        Some("float32") => factor,
+        Some("float16") => f16::from_f32(factor).to_f32(),
+        _ => bf16::from_f32(factor).to_f32(),
+    })
 }
 
 /// Refuses layers that don't see all tokens, for families where these aren't supported.

@@ -1,8 +1,6 @@
 //! Gemma 3: norms before and behind both parts of a layer and on heads, a window in five layers of
 //! six, whose rotary embedding has a base of its own, GELU, and a factor of the embedding.
 
-use half::{bf16, f16};
-
 use super::common;
 use super::{AttentionConfig, Factors, GatedConfig, GroupedConfig, LayerConfig, MlpConfig, ModelConfig};
 use crate::models::LoadError;
@@ -48,7 +46,7 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     Ok(ModelConfig {
         norm_offset: common::norm_offset(fields)?,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(true),
-        factors: Factors { embedding: embedding_factor(fields, config.hidden)?, ..Factors::NONE },
+        factors: Factors { embedding: common::embedding_factor(fields, config.hidden)?, ..Factors::NONE },
         ..config
     })
 }
@@ -81,21 +79,6 @@ fn ropes(fields: Fields<'_>, head_dim: usize) -> Result<(RopeSpec, RopeSpec), Lo
         None => Ok(rope),
     };
     Ok((with(full, of_full)?, with(local, inner_local)?))
-}
-
-/// √hidden, rounded to the type that the model computes in, as in its training.
-#[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
-fn embedding_factor(fields: Fields<'_>, hidden: usize) -> Result<f32, LoadError> {
-    let factor = (hidden as f32).sqrt();
-    let dtype = match fields.text("dtype")? {
-        Some(dtype) => Some(dtype),
-        None => fields.text("torch_dtype")?,
-    };
-    Ok(match dtype {
-        Some("float32") => factor,
-        Some("float16") => f16::from_f32(factor).to_f32(),
-        _ => bf16::from_f32(factor).to_f32(),
-    })
 }
 
 /// Refuses features that would change results and aren't supported.

@@ -29,6 +29,8 @@ pub struct GroupedConfig {
     pub layout: ProjectionLayout,
     /// Whether query and key heads have norms.
     pub head_norms: bool,
+    /// Whether value heads have norms, without weights.
+    pub value_norms: bool,
     /// Whether each head has a sink: one more score, of a key without value.
     pub sinks: bool,
     /// Whether the result has a norm before it is added to the residual stream.
@@ -56,6 +58,13 @@ pub enum ProjectionLayout {
     /// A tensor for each; that of the queries has for each head its query, then its output gate,
     /// by whose sigmoid the head's result is multiplied.
     WithGates,
+    /// One for the queries and one for the keys, which is that of the values, too.
+    KeysAsValues,
+    /// One for the queries.
+    Queries {
+        /// Layer before this one whose keys and values are read.
+        keys_of: usize,
+    },
 }
 
 /// Sizes of attention over a compressed cache.
@@ -70,7 +79,7 @@ pub struct LatentConfig {
     pub scale: f32,
 }
 
-/// Configuration of one layer. Layers of one kind have the same widths; all else may differ.
+/// Configuration of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerConfig {
     /// Attention.
@@ -90,6 +99,8 @@ pub enum MlpConfig {
     Gated(GatedConfig),
     /// A mixture of experts.
     Experts(ExpertsConfig),
+    /// Both beside each other, each with norms of its own.
+    Both(GatedConfig, ExpertsConfig),
 }
 
 /// A dense feed-forward part.
@@ -161,11 +172,27 @@ pub enum ExpertLayout {
 impl LayerConfig {
     /// Whether a part's result has a norm before it is added to the residual stream.
     pub(in crate::models) fn has_post_norm(&self) -> bool {
-        self.attention.has_post_norm() || matches!(&self.mlp, MlpConfig::Gated(mlp) if mlp.post_norm)
+        self.attention.has_post_norm() || self.mlp.gated().is_some_and(|mlp| mlp.post_norm)
     }
 }
 
 impl MlpConfig {
+    /// The dense part.
+    pub(in crate::models) fn gated(&self) -> Option<&GatedConfig> {
+        match self {
+            Self::Gated(config) | Self::Both(config, _) => Some(config),
+            Self::Experts(_) => None,
+        }
+    }
+
+    /// The mixture of experts.
+    pub(in crate::models) fn experts(&self) -> Option<&ExpertsConfig> {
+        match self {
+            Self::Experts(config) | Self::Both(_, config) => Some(config),
+            Self::Gated(_) => None,
+        }
+    }
+
     /// `SwiGLU` of this width, as most families have it.
     pub fn swiglu(intermediate: usize) -> Self {
         Self::Gated(GatedConfig::swiglu(intermediate))
@@ -187,12 +214,13 @@ impl AttentionConfig {
     }
 
     /// What a layer with this window keeps in the KV cache; `None` for one that keeps a state
-    /// instead.
+    /// instead, or reads what another layer keeps.
     pub(super) fn cache(&self, window: Option<usize>) -> Option<LayerCache> {
         match (*self, window) {
             (Self::Latent(LatentConfig { shape, .. }), _) => {
                 Some(LayerCache::Latent { width: shape.cached_width() })
             }
+            (Self::Grouped(GroupedConfig { layout: ProjectionLayout::Queries { .. }, .. }), _) => None,
             (Self::Grouped(GroupedConfig { shape: QkvShape { kv_heads, head_dim, .. }, .. }), window) => {
                 Some(match window {
                     None => LayerCache::Full { kv_heads, head_dim },

@@ -4,6 +4,7 @@
 mod common;
 mod deepseek_v3;
 mod gemma3;
+mod gemma4;
 mod glm4;
 mod gpt_oss;
 mod granite;
@@ -38,7 +39,7 @@ type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
 /// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
 /// reader of the configuration.
-const FAMILIES: [(&str, &[&str], Reader); 19] = [
+const FAMILIES: [(&str, &[&str], Reader); 20] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
     ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
@@ -50,6 +51,7 @@ const FAMILIES: [(&str, &[&str], Reader); 19] = [
     ("Qwen3_5MoeForCausalLM", &["qwen3_5_moe_text"], qwen3_5::read_moe),
     ("Qwen3NextForCausalLM", &["qwen3_next"], qwen3_5::read_next),
     ("Gemma3ForCausalLM", &["gemma3_text"], gemma3::read),
+    ("Gemma4ForCausalLM", &["gemma4_text"], gemma4::read),
     ("Phi3ForCausalLM", &["phi3"], phi3::read),
     ("SmolLM3ForCausalLM", &["smollm3"], smollm3::read),
     ("GraniteForCausalLM", &["granite"], granite::read_dense),
@@ -78,10 +80,27 @@ pub struct ModelConfig {
     pub tied: bool,
     /// Factors of activations.
     pub factors: Factors,
+    /// Bound of logits, by a hyperbolic tangent.
+    pub logit_cap: Option<f32>,
+    /// Rows that each layer has of its own for every token of the vocabulary.
+    pub per_layer_rows: Option<PerLayerRows>,
+    /// Whether each layer has a factor of the residual stream behind it.
+    pub layer_factors: bool,
     /// Configuration of each layer, at least one.
     pub layers: Vec<LayerConfig>,
     /// Format of quantised weights; `None`: weights are plain numbers.
     pub quantization: Option<Quantization>,
+}
+
+/// Rows that each layer has of its own for every token of the vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PerLayerRows {
+    /// Width of a layer's row.
+    pub width: usize,
+    /// Number of tokens that have such rows, at least the size of the vocabulary.
+    pub tokens: usize,
+    /// Factor of the rows.
+    pub factor: f32,
 }
 
 /// Factors of activations, each above zero.
@@ -154,7 +173,7 @@ impl ModelConfig {
         }
     }
 
-    /// What each layer keeps in the KV cache, without layers that keep nothing there.
+    /// What each layer keeps in the KV cache, without layers that keep nothing of their own there.
     pub fn cache(&self) -> Vec<LayerCache> {
         self.layers.iter().filter_map(|layer| layer.attention.cache(layer.window)).collect()
     }

@@ -194,6 +194,11 @@ impl GgufWeights {
         Ok((source, RawTensor { file, range, ..raw }))
     }
 
+    /// Whether the files have a tensor for this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.find(name).is_some_and(|source| self.tensors.contains_key(&source.tensor))
+    }
+
     /// A tensor as a file has it.
     fn whole(&self, source: &Source) -> Result<RawTensor, LoadError> {
         let entry = self.tensors.get(&source.tensor).ok_or_else(|| self.no_tensor(&source.tensor))?;

@@ -1,5 +1,5 @@
 //! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in
-//! optional parts: biases, norms on query and key heads and on the result, sinks, a window.
+//! optional parts: biases, norms on heads and on the result, sinks, a window, keys of other layers.
 
 use super::stream::ResidualStream;
 use crate::models::config::{AttentionBias, GroupedConfig, ProjectionLayout};
@@ -10,17 +10,28 @@ use crate::models::{Backend, LoadError, WeightRole};
 /// Weights of one layer's attention.
 #[derive(Debug)]
 pub(super) struct GroupedAttention<B: Backend> {
+    /// Widths of its activations.
+    pub(super) widths: [usize; 3],
     shape: QkvShape,
     scale: f32,
     window: Option<usize>,
     qkv: B::Matrix,
     qkv_bias: Option<B::Vector>,
-    norms: Option<HeadNorms<B::Vector>>,
+    norms: HeadNormsOf<B::Vector>,
     sinks: Option<B::Vector>,
     output_gate: Option<B::SigmoidGate>,
     o: B::Matrix,
     o_bias: Option<B::Vector>,
     post_norm: Option<Norm<B::Vector>>,
+}
+
+/// Norms of heads, for those that a layer has.
+#[derive(Debug)]
+enum HeadNormsOf<V> {
+    /// Of queries and keys, if there are norms.
+    Own(Option<HeadNorms<V>>),
+    /// Of queries: keys are those of another layer.
+    Queries(Option<Norm<V>>),
 }
 
 /// Activations of a step.
@@ -33,18 +44,21 @@ pub(super) struct AttentionScratch<T> {
 }
 
 impl<T> AttentionScratch<T> {
-    /// Allocates activations, of width one for a model without grouped-query attention.
+    /// Widths of activations: of projected rows, of results, of gates.
+    pub(super) fn widths(config: &GroupedConfig) -> [usize; 3] {
+        let (shape, attended) = (config.shape, config.shape.out_width());
+        match config.layout {
+            ProjectionLayout::WithGates => [shape.width(), attended, attended],
+            ProjectionLayout::Queries { .. } => [attended, attended, 1],
+            _ => [shape.width(), attended, 1],
+        }
+    }
+
+    /// Allocates activations of these widths.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
-        config: Option<&GroupedConfig>,
+        [qkv, attended, gates]: [usize; 3],
     ) -> Result<Self, LoadError> {
-        let (qkv, attended) =
-            config.map_or((1, 1), |config| (config.shape.width(), config.shape.out_width()));
-        let gates = if config.is_some_and(|config| config.layout == ProjectionLayout::WithGates) {
-            attended
-        } else {
-            1
-        };
         let mut tensor = |width| backend.tensor(TensorRole::Inputs, width);
         Ok(Self { qkv: tensor(qkv)?, attended: tensor(attended)?, gates: tensor(gates)? })
     }
@@ -58,7 +72,7 @@ impl<B: Backend> GroupedAttention<B> {
         hidden: usize,
         (config, window): (GroupedConfig, Option<usize>),
     ) -> Result<Self, LoadError> {
-        let GroupedConfig { shape, scale, bias, layout, head_norms, sinks, .. } = config;
+        let GroupedConfig { shape, scale, bias, layout, sinks, .. } = config;
         let name = |part: &str| format!("{prefix}.{part}");
         let qkv = |kind: &str| -> Parts {
             let tensor = |(part, rows): &(&str, usize)| (name(&format!("{part}.{kind}")), *rows);
@@ -72,14 +86,27 @@ impl<B: Backend> GroupedAttention<B> {
         };
         let has_qkv_bias = bias != AttentionBias::None;
         let qkv_bias = has_qkv_bias.then(|| loading.joined(&qkv("bias"))).transpose()?;
-        let norms = head_norms.then(|| head_norms_of(loading, prefix, shape.head_dim)).transpose()?;
+        let norms = head_norms(loading, prefix, &config)?;
         let sinks = sinks.then(|| loading.vector(&name("sinks"), shape.heads)).transpose()?;
         let o = loading.matrix(&name("o_proj.weight"), hidden, shape.out_width())?;
         let has_o_bias = bias == AttentionBias::All;
         let o_bias = has_o_bias.then(|| loading.vector(&name("o_proj.bias"), hidden)).transpose()?;
         let post_norm = config.post_norm.then(|| loading.norm(post_norm, hidden)).transpose()?;
-        let qkv = weights;
-        Ok(Self { shape, scale, window, qkv, qkv_bias, norms, sinks, output_gate, o, o_bias, post_norm })
+        let (qkv, widths) = (weights, AttentionScratch::<B::Tensor>::widths(&config));
+        Ok(Self {
+            widths,
+            shape,
+            scale,
+            window,
+            qkv,
+            qkv_bias,
+            norms,
+            sinks,
+            output_gate,
+            o,
+            o_bias,
+            post_norm,
+        })
     }
 
     /// Computes attention of the norm of the stream over cache layer `layer`, and adds it to the
@@ -94,7 +121,6 @@ impl<B: Backend> GroupedAttention<B> {
         let AttentionScratch { qkv, attended, gates } = scratch;
         let Self { shape, scale, window, .. } = *self;
         let spec = AttentionSpec { shape, scale, window, sinks: self.sinks.as_ref() };
-        let norms = self.norms.as_ref().map(HeadNorms::as_ref);
         let bias = self.qkv_bias.as_ref();
         if self.output_gate.is_some() {
             // Computed once, since the projection of gates reads it, too.
@@ -103,7 +129,15 @@ impl<B: Backend> GroupedAttention<B> {
         } else {
             backend.linear_of(stream.input(norm), &self.qkv, bias, Store::Overwrite, qkv);
         }
-        backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
+        match &self.norms {
+            HeadNormsOf::Own(norms) => {
+                let norms = norms.as_ref().map(HeadNorms::as_ref);
+                backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
+            }
+            HeadNormsOf::Queries(norm) => {
+                backend.q_norm_rope(spec, norm.as_ref().map(Norm::as_ref), rope, qkv);
+            }
+        }
         backend.attention(layer, spec, qkv, attended);
         if let Some(gate) = &self.output_gate {
             backend.sigmoid_mul(&stream.normed, gate, gates, attended);
@@ -137,16 +171,29 @@ fn projections(shape: QkvShape, layout: ProjectionLayout) -> Vec<(&'static str, 
         ProjectionLayout::Separate | ProjectionLayout::WithGates => {
             vec![("q_proj", q), ("k_proj", kv), ("v_proj", kv)]
         }
+        ProjectionLayout::KeysAsValues => vec![("q_proj", q), ("k_proj", kv), ("k_proj", kv)],
+        ProjectionLayout::Queries { .. } => vec![("q_proj", q)],
         ProjectionLayout::Fused => vec![("qkv_proj", shape.width())],
     }
 }
 
-fn head_norms_of<B: Backend>(
+/// Loads the norms of heads. What a layer that reads the keys of another one has for keys of its own
+/// is of no use.
+fn head_norms<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
-    head_dim: usize,
-) -> Result<HeadNorms<B::Vector>, LoadError> {
-    let Norm { weight: q, eps } = loading.norm(&format!("{prefix}.q_norm.weight"), head_dim)?;
-    let k = loading.norm(&format!("{prefix}.k_norm.weight"), head_dim)?.weight;
-    Ok(HeadNorms { q, k, eps })
+    config: &GroupedConfig,
+) -> Result<HeadNormsOf<B::Vector>, LoadError> {
+    let GroupedConfig { shape, layout, head_norms, value_norms: values, .. } = *config;
+    let mut norm = |part| loading.norm(&format!("{prefix}.{part}.weight"), shape.head_dim);
+    let query_norm = head_norms.then(|| norm("q_norm")).transpose()?;
+    if let ProjectionLayout::Queries { .. } = layout {
+        for part in ["k_proj", "v_proj", "k_norm"] {
+            loading.ignore(format!("{prefix}.{part}.weight"));
+        }
+        return Ok(HeadNormsOf::Queries(query_norm));
+    }
+    let Some(Norm { weight: q, eps }) = query_norm else { return Ok(HeadNormsOf::Own(None)) };
+    let k = norm("k_norm")?.weight;
+    Ok(HeadNormsOf::Own(Some(HeadNorms { q, k, values, eps })))
 }

@@ -14,12 +14,8 @@ pub(super) struct MlpScratch<T> {
 }
 
 impl<T> MlpScratch<T> {
-    /// Allocates activations, of width one for a model without dense feed-forward layers.
-    pub(super) fn new<B: Backend<Tensor = T>>(
-        backend: &mut B,
-        intermediate: Option<usize>,
-    ) -> Result<Self, LoadError> {
-        let width = intermediate.unwrap_or(1);
+    /// Allocates activations of this width.
+    pub(super) fn new<B: Backend<Tensor = T>>(backend: &mut B, width: usize) -> Result<Self, LoadError> {
         let mut tensor = |width| backend.tensor(TensorRole::Inputs, width);
         Ok(Self { gate_up: tensor(2 * width)?, activated: tensor(width)? })
     }
@@ -28,6 +24,7 @@ impl<T> MlpScratch<T> {
 /// The gate and up projections, the gate's activation, and the down projection.
 #[derive(Debug)]
 pub(super) struct GatedMlp<B: Backend> {
+    pub(super) intermediate: usize,
     activation: GateActivation,
     gate_up: B::Matrix,
     down: B::Matrix,
@@ -61,7 +58,7 @@ impl<B: Backend> GatedMlp<B> {
         let gate_up = loading.stacked(WeightRole::GateUp, &gate_up, hidden)?;
         let down = loading.matrix(&name(down), hidden, intermediate)?;
         let post_norm = config.post_norm.then(|| loading.norm(post_norm, hidden)).transpose()?;
-        Ok(Self { activation, gate_up, down, post_norm })
+        Ok(Self { intermediate, activation, gate_up, down, post_norm })
     }
 
     /// Adds the layer's result for the norm of the stream to the stream.
@@ -75,6 +72,21 @@ impl<B: Backend> GatedMlp<B> {
         self.activate(backend, stream.input(norm), scratch);
         let post_norm = self.post_norm.as_ref().map(Norm::as_ref);
         stream.add_linear(backend, &scratch.activated, (&self.down, None), post_norm);
+    }
+
+    /// Writes the norm of the layer's result for the norm of the stream to `out`.
+    pub(super) fn forward_beside(
+        &self,
+        backend: &mut B,
+        norm: Norm<&B::Vector>,
+        scratch: &mut MlpScratch<B::Tensor>,
+        (stream, out): (&mut ResidualStream<B>, &mut B::Tensor),
+    ) {
+        self.activate(backend, stream.input(norm), scratch);
+        backend.linear(&scratch.activated, &self.down, None, Store::Overwrite, &mut stream.result);
+        if let Some(norm) = &self.post_norm {
+            backend.rms_norm(&stream.result, norm.as_ref(), out);
+        }
     }
 
     /// Adds the layer's result for `x` to `hidden`, times the sigmoid of a gate if there is one.

@@ -2,21 +2,26 @@
 //! added to the residual stream, perhaps behind a second norm.
 
 mod attention;
+mod both;
 mod delta;
 mod mla;
 mod mlp;
 mod moe;
+mod per_layer;
 mod stream;
 
 use super::config::{AttentionConfig, GatedLayout, LayerConfig, MlpConfig, ModelConfig};
 use super::loading::Loading;
 use super::ops::Norm;
 use super::{Backend, LoadError};
-use attention::GroupedAttention;
+use attention::{AttentionScratch, GroupedAttention};
+use both::{BothMlps, BothScratch};
 use delta::DeltaMixer;
 use mla::LatentAttention;
-use mlp::GatedMlp;
+use mlp::{GatedMlp, MlpScratch};
 use moe::MoeMlp;
+pub(super) use per_layer::PerLayerTable;
+use per_layer::{PerLayerInput, PerLayerScratch};
 pub(super) use stream::ResidualStream;
 
 /// One layer.
@@ -28,6 +33,9 @@ pub(super) struct Layer<B: Backend> {
     /// Norm before the feed-forward part.
     mlp_norm: Norm<B::Vector>,
     mlp: Mlp<B>,
+    per_layer: Option<PerLayerInput<B>>,
+    /// Factor of the stream behind the layer.
+    factor: Option<f32>,
 }
 
 /// The part of a layer that mixes tokens.
@@ -42,46 +50,75 @@ enum Mixer<B: Backend> {
 enum Mlp<B: Backend> {
     Gated(GatedMlp<B>),
     Experts(Box<MoeMlp<B>>),
+    Both(Box<BothMlps<B>>),
 }
 
-/// Activations of a step, which all layers share. Those for kinds of layers that a model lacks have
-/// width one, so that no activations are optional.
+/// Activations of a step, which all layers of the same widths share. Those for kinds of layers that a
+/// model lacks have width one.
 #[derive(Debug)]
 pub(super) struct LayerScratch<B: Backend> {
-    grouped: attention::AttentionScratch<B::Tensor>,
+    /// Those of grouped attention, by their widths.
+    grouped: Vec<([usize; 3], AttentionScratch<B::Tensor>)>,
     latent: mla::MlaLayerScratch<B::Tensor>,
     delta: delta::DeltaScratch<B::Tensor>,
-    gated: mlp::MlpScratch<B::Tensor>,
+    /// Those of dense feed-forward parts, by their widths.
+    gated: Vec<(usize, MlpScratch<B::Tensor>)>,
     experts: moe::MoeLayerScratch<B>,
+    both: BothScratch<B>,
+    pub(super) per_layer: PerLayerScratch<B::Tensor>,
 }
 
 impl<B: Backend> LayerScratch<B> {
-    /// Allocates activations for the layers of a model; layers of one kind have one shape.
+    /// Allocates activations for the layers of a model.
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
-        let grouped = config.layers.iter().find_map(|layer| match &layer.attention {
-            AttentionConfig::Grouped(sizes) => Some(sizes),
-            AttentionConfig::Latent(_) | AttentionConfig::Delta(_) => None,
-        });
-        let latent = config.layers.iter().find_map(|layer| match &layer.attention {
+        let layers = || config.layers.iter();
+        let latent = layers().find_map(|layer| match &layer.attention {
             AttentionConfig::Latent(sizes) => Some(sizes),
             AttentionConfig::Grouped(_) | AttentionConfig::Delta(_) => None,
         });
-        let gated = config.layers.iter().find_map(|layer| match &layer.mlp {
-            MlpConfig::Gated(sizes) => Some(sizes.intermediate),
-            MlpConfig::Experts(_) => None,
+        let grouped = layers().filter_map(|layer| match &layer.attention {
+            AttentionConfig::Grouped(sizes) => Some(AttentionScratch::<B::Tensor>::widths(sizes)),
+            AttentionConfig::Latent(_) | AttentionConfig::Delta(_) => None,
         });
-        let experts = config.layers.iter().find_map(|layer| match &layer.mlp {
+        let gated = layers().filter_map(|layer| Some(layer.mlp.gated()?.intermediate));
+        let experts = layers().find_map(|layer| match &layer.mlp {
             MlpConfig::Experts(sizes) => Some(sizes),
-            MlpConfig::Gated(_) => None,
+            MlpConfig::Gated(_) | MlpConfig::Both(..) => None,
+        });
+        let both = layers().find_map(|layer| match &layer.mlp {
+            MlpConfig::Both(_, sizes) => Some(sizes),
+            MlpConfig::Gated(_) | MlpConfig::Experts(_) => None,
         });
         Ok(Self {
-            grouped: attention::AttentionScratch::new(backend, grouped)?,
+            grouped: each_once(grouped, |widths| AttentionScratch::new(backend, widths))?,
             latent: mla::MlaLayerScratch::new(backend, latent)?,
             delta: delta::DeltaScratch::new(backend, config.states().map(|(shape, _)| shape))?,
-            gated: mlp::MlpScratch::new(backend, gated)?,
+            gated: each_once(gated, |width| MlpScratch::new(backend, width))?,
             experts: moe::MoeLayerScratch::new(backend, experts)?,
+            both: BothScratch::new(backend, (both, config.hidden))?,
+            per_layer: PerLayerScratch::new(backend, config)?,
         })
     }
+}
+
+/// Makes a value for each different key.
+fn each_once<K: PartialEq + Copy, T>(
+    keys: impl Iterator<Item = K>,
+    mut make: impl FnMut(K) -> Result<T, LoadError>,
+) -> Result<Vec<(K, T)>, LoadError> {
+    let mut all: Vec<(K, T)> = Vec::new();
+    for key in keys {
+        if all.iter().all(|(known, _)| *known != key) {
+            all.push((key, make(key)?));
+        }
+    }
+    Ok(all)
+}
+
+/// The value of a key, which has one.
+fn of_key<K: PartialEq, T>(all: &mut [(K, T)], key: K) -> &mut T {
+    let found = all.iter_mut().find(|(known, _)| *known == key);
+    &mut found.expect("activations are allocated for all layers").1
 }
 
 impl<B: Backend> Mixer<B> {
@@ -129,6 +166,9 @@ impl<B: Backend> Mlp<B> {
                 let prefix = format!("{layer}.mlp");
                 Self::Experts(Box::new(MoeMlp::load(loading, &prefix, hidden, config)?))
             }
+            MlpConfig::Both(dense, experts) => {
+                Self::Both(Box::new(BothMlps::load(loading, layer, hidden, (*dense, experts))?))
+            }
         })
     }
 }
@@ -152,6 +192,14 @@ impl<B: Backend> Layer<B> {
             mixer: Mixer::load(loading, (&layer, &between), hidden, config)?,
             mlp_norm: loading.stream_norm(before_mlp, hidden)?,
             mlp: Mlp::load(loading, &layer, hidden, &config.mlp)?,
+            per_layer: (model.per_layer_rows)
+                .map(|rows| PerLayerInput::load(loading, (&layer, index), (hidden, rows.width)))
+                .transpose()?,
+            factor: (model.layer_factors)
+                .then(|| {
+                    Ok::<_, LoadError>(loading.tensor(&format!("{layer}.layer_scalar"), &[1])?.to_f32()[0])
+                })
+                .transpose()?,
         };
         loading.part_done();
         Ok(layer)
@@ -166,17 +214,27 @@ impl<B: Backend> Layer<B> {
         scratch: &mut LayerScratch<B>,
         stream: &mut ResidualStream<B>,
     ) {
-        let LayerScratch { grouped, latent, delta, gated, experts } = scratch;
+        let LayerScratch { grouped, latent, delta, gated, experts, both, per_layer } = scratch;
         let place = (index, rope, self.input_norm.as_ref());
         match &self.mixer {
-            Mixer::Grouped(layer) => layer.forward(backend, place, grouped, stream),
+            Mixer::Grouped(layer) => layer.forward(backend, place, of_key(grouped, layer.widths), stream),
             Mixer::Latent(layer) => layer.forward(backend, place, latent, stream),
             Mixer::Delta(layer) => layer.forward(backend, (index, place.2), delta, stream),
         }
         let norm = self.mlp_norm.as_ref();
         match &self.mlp {
-            Mlp::Gated(layer) => layer.forward(backend, norm, gated, stream),
+            Mlp::Gated(layer) => layer.forward(backend, norm, of_key(gated, layer.intermediate), stream),
             Mlp::Experts(layer) => layer.forward(backend, norm, experts, stream),
+            Mlp::Both(layer) => {
+                let gated = of_key(gated, layer.dense.intermediate);
+                layer.forward(backend, norm, (gated, both), stream);
+            }
+        }
+        if let Some(layer) = &self.per_layer {
+            layer.forward(backend, per_layer, stream);
+        }
+        if let Some(factor) = self.factor {
+            backend.scale(factor, &mut stream.hidden);
         }
     }
 }

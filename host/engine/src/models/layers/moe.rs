@@ -49,7 +49,7 @@ impl<B: Backend> MoeLayerScratch<B> {
             routes: backend.routes(per_token)?,
             shared: mlp::MlpScratch::new(
                 backend,
-                config.and_then(|config| Some(config.shared?.intermediate)),
+                config.and_then(|config| Some(config.shared?.intermediate)).unwrap_or(1),
             )?,
             gate: backend.tensor(TensorRole::Sums, 1)?,
         })
@@ -76,13 +76,8 @@ impl<B: Backend> MoeMlp<B> {
         let router_bias = bias.map(|bias| loading.vector(&name(bias), count)).transpose()?;
         let correction = correction.map(|part| loading.vector(&name(part), count)).transpose()?;
         let sizes = (hidden, config.intermediate);
-        let experts: Vec<ExpertWeights> = match config.layout {
-            ExpertLayout::Separate { .. } if loading.has(&name("experts.gate_up_proj")) => {
-                stacked(loading, &name("experts"), count, sizes)?
-            }
-            ExpertLayout::Separate { .. } => (0..count)
-                .map(|i| separate(loading, &name(&format!("experts.{i}")), sizes))
-                .collect::<Result<_, _>>()?,
+        let experts = match config.layout {
+            ExpertLayout::Separate { .. } => separate_or_stacked(loading, &name("experts"), count, sizes)?,
             ExpertLayout::Packed => packed(loading, &name("experts"), count, sizes)?,
         };
         let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
@@ -106,7 +101,8 @@ impl<B: Backend> MoeMlp<B> {
         stream.normalize(backend, norm);
         let ResidualStream { hidden, normed, .. } = stream;
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
-        let routing = Routing { experts, per_token, scoring, correction: self.correction.as_ref() };
+        let routing =
+            Routing { experts, per_token, scoring, correction: self.correction.as_ref(), factors: None };
         backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
@@ -134,14 +130,32 @@ impl<B: Backend> SharedExpertLayer<B> {
     }
 }
 
-/// Loads one expert of a checkpoint that has three tensors for each.
+/// Loads the experts of a checkpoint that has tensors for each, or one of each kind for all.
+pub(super) fn separate_or_stacked<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    count: usize,
+    sizes: (usize, usize),
+) -> Result<Vec<ExpertWeights>, LoadError> {
+    if loading.has(&format!("{prefix}.gate_up_proj")) {
+        return stacked(loading, prefix, count, sizes);
+    }
+    (0..count).map(|i| separate(loading, &format!("{prefix}.{i}"), sizes)).collect()
+}
+
+/// Loads one expert of a checkpoint that has three tensors for each, or two.
 fn separate<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
     (hidden, intermediate): (usize, usize),
 ) -> Result<ExpertWeights, LoadError> {
-    let gate_up = ["gate", "up"].map(|part| (format!("{prefix}.{part}_proj.weight"), intermediate));
-    let gate_up = loading.stored(&gate_up.into(), hidden)?;
+    let both = format!("{prefix}.gate_up_proj.weight");
+    let gate_up = if loading.has(&both) {
+        vec![(both, 2 * intermediate)]
+    } else {
+        ["gate", "up"].map(|part| (format!("{prefix}.{part}_proj.weight"), intermediate)).into()
+    };
+    let gate_up = loading.stored(&gate_up, hidden)?;
     let down = loading.stored(&vec![(format!("{prefix}.down_proj.weight"), hidden)], intermediate)?;
     Ok(ExpertWeights { gate_up, down: down[0].clone(), biases: None })
 }

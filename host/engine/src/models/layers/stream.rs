@@ -13,7 +13,7 @@ pub(in crate::models) struct ResidualStream<B: Backend> {
     pub(in crate::models) hidden: B::Tensor,
     pub(super) normed: B::Tensor,
     /// Results that have a norm before they are added; of width one for a model without such norms.
-    result: B::Tensor,
+    pub(super) result: B::Tensor,
 }
 
 impl<B: Backend> ResidualStream<B> {
