@@ -6,14 +6,11 @@ use super::error::GgufError;
 use super::model::Gguf;
 
 /// Names of tensors outside of layers: the checkpoint's, and the file's.
-const WHOLE: [(&str, &str); 3] = [
-    ("model.embed_tokens.weight", "token_embd.weight"),
-    ("model.norm.weight", "output_norm.weight"),
-    ("lm_head.weight", "output.weight"),
-];
+const WHOLE: [(&str, &str); 2] =
+    [("model.embed_tokens.weight", "token_embd.weight"), ("lm_head.weight", "output.weight")];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 30] = [
+const OF_LAYER: [(&str, &str); 33] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -45,6 +42,9 @@ const OF_LAYER: [(&str, &str); 30] = [
     ("mlp.gate_up_proj", "ffn_up"),
     ("pre_feedforward_layernorm", "ffn_norm"),
     ("post_feedforward_layernorm", "post_ffw_norm"),
+    ("conv.conv", "shortconv.conv"),
+    ("conv.in_proj", "shortconv.in_proj"),
+    ("conv.out_proj", "shortconv.out_proj"),
 ];
 
 /// Where a file has a tensor of the checkpoint.
@@ -66,7 +66,13 @@ pub struct TensorNames {
     reordered: Option<(usize, usize)>,
     /// The norm behind attention: of its result, or of what goes into the feed-forward part.
     post_attention_norm: &'static str,
+    /// The norm before the head.
+    last_norm: &'static str,
 }
+
+const LAST_NORM: &str = "output_norm.weight";
+/// Its name in files of LFM2.
+const LAST_NORM_OF_LFM2: &str = "token_embd_norm.weight";
 
 impl TensorNames {
     /// Names of a file's tensors.
@@ -82,13 +88,15 @@ impl TensorNames {
         };
         let named = gguf.has_tensor("blk.0.post_attention_norm.weight");
         let post_attention_norm = if named { "post_attention_norm" } else { "ffn_norm" };
-        Ok(Self { reordered, post_attention_norm })
+        let last_norm = if gguf.has_tensor(LAST_NORM) { LAST_NORM } else { LAST_NORM_OF_LFM2 };
+        Ok(Self { reordered, post_attention_norm, last_norm })
     }
 
     /// Where the file has the checkpoint's tensor `name`; `None` for a name that files have nothing
     /// for.
     pub fn find(&self, name: &str) -> Option<Source> {
-        if let Some((_, tensor)) = WHOLE.iter().find(|(whole, _)| *whole == name) {
+        let last_norm = ("model.norm.weight", self.last_norm);
+        if let Some((_, tensor)) = WHOLE.iter().chain([&last_norm]).find(|(whole, _)| *whole == name) {
             return Some(Source { tensor: (*tensor).to_owned(), expert: None, neighbours_of: None });
         }
         let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
@@ -141,9 +149,15 @@ mod tests {
 
     #[test]
     fn checkpoint_names_lead_to_the_files_tensors() {
-        let names = TensorNames { reordered: Some((8, 2)), post_attention_norm: "ffn_norm" };
+        let names = TensorNames {
+            reordered: Some((8, 2)),
+            post_attention_norm: "ffn_norm",
+            last_norm: LAST_NORM_OF_LFM2,
+        };
         for (name, tensor, expert, heads) in [
             ("lm_head.weight", "output.weight", None, None),
+            ("model.norm.weight", "token_embd_norm.weight", None, None),
+            ("model.layers.3.conv.conv.weight", "blk.3.shortconv.conv.weight", None, None),
             ("model.layers.3.self_attn.q_proj.weight", "blk.3.attn_q.weight", None, Some(8)),
             ("model.layers.12.self_attn.k_proj.bias", "blk.12.attn_k.bias", None, Some(2)),
             ("model.layers.0.mlp.experts.17.up_proj.weight", "blk.0.ffn_up_exps.weight", Some(17), None),

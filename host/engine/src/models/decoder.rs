@@ -85,7 +85,7 @@ fn indices(config: &ModelConfig) -> Vec<usize> {
     let (mut cached, mut with_state) = (0.., 0..);
     let next = |layer: &LayerConfig| match layer.attention {
         AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => cached.next(),
-        AttentionConfig::Delta(_) => with_state.next(),
+        AttentionConfig::Delta(_) | AttentionConfig::ShortConv(_) => with_state.next(),
     };
     config.layers.iter().filter_map(next).collect()
 }

@@ -6,9 +6,10 @@ mod delta;
 mod mla;
 mod mlp;
 mod moe;
+mod short_conv;
 mod stream;
 
-use super::config::{AttentionConfig, GatedLayout, LayerConfig, MlpConfig, ModelConfig};
+use super::config::{AttentionConfig, GatedLayout, LayerConfig, MlpConfig, ModelConfig, StateShape};
 use super::loading::Loading;
 use super::ops::Norm;
 use super::{Backend, LoadError};
@@ -17,6 +18,7 @@ use delta::DeltaMixer;
 use mla::LatentAttention;
 use mlp::GatedMlp;
 use moe::MoeMlp;
+use short_conv::ShortConvMixer;
 pub(super) use stream::ResidualStream;
 
 /// One layer.
@@ -36,6 +38,7 @@ enum Mixer<B: Backend> {
     Grouped(GroupedAttention<B>),
     Latent(LatentAttention<B>),
     Delta(DeltaMixer<B>),
+    ShortConv(ShortConvMixer<B>),
 }
 
 #[derive(Debug)]
@@ -51,6 +54,7 @@ pub(super) struct LayerScratch<B: Backend> {
     grouped: attention::AttentionScratch<B::Tensor>,
     latent: mla::MlaLayerScratch<B::Tensor>,
     delta: delta::DeltaScratch<B::Tensor>,
+    short_conv: short_conv::ShortConvScratch<B::Tensor>,
     gated: mlp::MlpScratch<B::Tensor>,
     experts: moe::MoeLayerScratch<B>,
 }
@@ -60,12 +64,17 @@ impl<B: Backend> LayerScratch<B> {
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
         let grouped = config.layers.iter().find_map(|layer| match &layer.attention {
             AttentionConfig::Grouped(sizes) => Some(sizes),
-            AttentionConfig::Latent(_) | AttentionConfig::Delta(_) => None,
+            _ => None,
         });
         let latent = config.layers.iter().find_map(|layer| match &layer.attention {
             AttentionConfig::Latent(sizes) => Some(sizes),
-            AttentionConfig::Grouped(_) | AttentionConfig::Delta(_) => None,
+            _ => None,
         });
+        let (delta, conv) = match config.states() {
+            Some((StateShape::Delta(shape), _)) => (Some(shape), None),
+            Some((StateShape::ShortConv(shape), _)) => (None, Some(shape)),
+            None => (None, None),
+        };
         let gated = config.layers.iter().find_map(|layer| match &layer.mlp {
             MlpConfig::Gated(sizes) => Some(sizes.intermediate),
             MlpConfig::Experts(_) => None,
@@ -77,7 +86,8 @@ impl<B: Backend> LayerScratch<B> {
         Ok(Self {
             grouped: attention::AttentionScratch::new(backend, grouped)?,
             latent: mla::MlaLayerScratch::new(backend, latent)?,
-            delta: delta::DeltaScratch::new(backend, config.states().map(|(shape, _)| shape))?,
+            delta: delta::DeltaScratch::new(backend, delta)?,
+            short_conv: short_conv::ShortConvScratch::new(backend, conv)?,
             gated: mlp::MlpScratch::new(backend, gated)?,
             experts: moe::MoeLayerScratch::new(backend, experts)?,
         })
@@ -105,6 +115,9 @@ impl<B: Backend> Mixer<B> {
             AttentionConfig::Delta(shape) => {
                 let prefix = format!("{layer}.linear_attn");
                 Self::Delta(DeltaMixer::load(loading, &prefix, hidden, *shape)?)
+            }
+            AttentionConfig::ShortConv(config) => {
+                Self::ShortConv(ShortConvMixer::load(loading, &format!("{layer}.conv"), *config)?)
             }
         })
     }
@@ -166,12 +179,13 @@ impl<B: Backend> Layer<B> {
         scratch: &mut LayerScratch<B>,
         stream: &mut ResidualStream<B>,
     ) {
-        let LayerScratch { grouped, latent, delta, gated, experts } = scratch;
+        let LayerScratch { grouped, latent, delta, short_conv, gated, experts } = scratch;
         let place = (index, rope, self.input_norm.as_ref());
         match &self.mixer {
             Mixer::Grouped(layer) => layer.forward(backend, place, grouped, stream),
             Mixer::Latent(layer) => layer.forward(backend, place, latent, stream),
             Mixer::Delta(layer) => layer.forward(backend, (index, place.2), delta, stream),
+            Mixer::ShortConv(layer) => layer.forward(backend, (index, place.2), short_conv, stream),
         }
         let norm = self.mlp_norm.as_ref();
         match &self.mlp {
