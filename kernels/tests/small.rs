@@ -5,15 +5,15 @@
 use half::{bf16, f16};
 
 use kernels::cpu::{
-    AttentionParams, Cpu, DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaStates, DeltaStatesShape,
-    Elements, Expert, ExpertScratch, Fp8Blocks, InputRounding, Isa, KvCache, KvDtype, KvShape, Matrix,
-    MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix, RepackedMatrix, RopeAngles, Routes, Sequence,
-    attention, clamped_swiglu, embed, experts, gate_mul, gated_delta, linear, linear_reference,
-    mla_attention, mla_write, qk_norm_rope_write, rms_norm,
+    AttentionParams, Cpu, DeltaLayer, Elements, Expert, ExpertScratch, FirstState, Fp8Blocks, InputRounding,
+    Isa, KvCache, KvDtype, KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix,
+    RepackedMatrix, RopeAngles, Routes, Sequence, ShortConv, StatePool, StatePoolShape, StateSave,
+    StateSequence, attention, clamped_swiglu, embed, experts, gate_mul, gated_delta, linear,
+    linear_reference, mla_attention, mla_write, qk_norm_rope_write, rms_norm, short_conv,
 };
 use ops::{
     AttentionSpec, DeltaLayout, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms,
-    HeadPairing, MlaShape, Norm, QkvShape, Store, reference,
+    HeadPairing, MlaShape, Norm, QkvShape, ShortConvShape, ShortConvWeights, Store, reference,
 };
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -260,16 +260,17 @@ fn gated_delta_of_two_sequences_with_rows_taken_back() {
     let weights = DeltaWeights { conv: &conv[..], decay: &decay[..], decay_bias: &[0.1, -0.4][..], norm };
     let (projected, rates) = (values(4 * shape.projected_width(), 3), values(4 * shape.rates_width(), 4));
     let wanted = reference::gated_delta(shape, weights, &projected, &rates);
-    let sizes = DeltaStatesShape { layer: shape, layers: 1, slots: 3, lanes: 2, tentative: 2 };
+    let layer = DeltaLayer::state_sizes(shape);
+    let sizes = StatePoolShape { layer, layers: 1, slots: 3, lanes: 2, tentative: 2 };
     for cpu in cpus() {
-        let (layer, mut states) = (DeltaLayer::new(shape, weights), DeltaStates::new(sizes).unwrap());
-        let empty = DeltaSequence {
+        let (layer, mut states) = (DeltaLayer::new(shape, weights), StatePool::new(sizes).unwrap());
+        let empty = StateSequence {
             first_row: 0,
             rows: 4,
             slot: 0,
-            start: DeltaStart::Empty,
+            start: FirstState::Empty,
             tentative: 2,
-            saves: vec![DeltaSave { rows: 3, slot: 2 }],
+            saves: vec![StateSave { rows: 3, slot: 2 }],
         };
         let mut out = vec![f32::NAN; 4 * shape.out_width()];
         let inputs = (&projected[..], &rates[..]);
@@ -280,11 +281,11 @@ fn gated_delta_of_two_sequences_with_rows_taken_back() {
         let (wide, narrow) = (shape.projected_width(), shape.rates_width());
         let last = [&projected[3 * wide..], &projected[3 * wide..]].concat();
         let rates = [&rates[3 * narrow..], &rates[3 * narrow..]].concat();
-        let goes_on = |row, accepted| DeltaSequence {
+        let goes_on = |row, accepted| StateSequence {
             first_row: row,
             rows: 1,
             slot: row,
-            start: DeltaStart::Slot { accepted },
+            start: FirstState::Slot { accepted },
             tentative: 0,
             saves: Vec::new(),
         };
@@ -293,5 +294,40 @@ fn gated_delta_of_two_sequences_with_rows_taken_back() {
         gated_delta(&cpu, &layer, (&last, &rates), &both, states.layer_mut(0), &mut again);
         let row = &out[3 * shape.out_width()..];
         assert_eq!(again, [row, row].concat());
+    }
+}
+
+#[test]
+fn short_conv_of_two_sequences_with_rows_taken_back() {
+    let shape = ShortConvShape { channels: 21, taps: 3 };
+    let (factors, bias) = (values(63, 1), values(21, 2));
+    let weights = ShortConvWeights { factors: &factors[..], bias: Some(&bias[..]) };
+    let projected = values(4 * 63, 3);
+    let wanted = reference::short_conv(shape, weights, &projected);
+    let layer = ShortConv::state_sizes(shape);
+    let sizes = StatePoolShape { layer, layers: 1, slots: 3, lanes: 2, tentative: 2 };
+    let sequence = |first_row, rows, start| StateSequence {
+        first_row,
+        rows,
+        slot: first_row,
+        start,
+        tentative: 0,
+        saves: Vec::new(),
+    };
+    for cpu in cpus() {
+        let (layer, mut states) = (ShortConv::new(shape, weights), StatePool::new(sizes).unwrap());
+        let saves = vec![StateSave { rows: 3, slot: 2 }];
+        let first = [StateSequence { tentative: 2, saves, ..sequence(0, 4, FirstState::Empty) }];
+        let mut out = vec![f32::NAN; 4 * 21];
+        short_conv(&cpu, &layer, &projected, &first, states.layer_mut(0), &mut out);
+        near(&out, &wanted, 1e-5);
+        // The first sequence goes on behind one row that was right, beside one from the snapshot.
+        states.copy(2, 1);
+        let last = [&projected[3 * 63..], &projected[3 * 63..]].concat();
+        let both = [1, 0].map(|accepted| FirstState::Slot { accepted });
+        let both = [sequence(0, 1, both[0]), sequence(1, 1, both[1])];
+        let mut again = vec![f32::NAN; 2 * 21];
+        short_conv(&cpu, &layer, &last, &both, states.layer_mut(0), &mut again);
+        assert_eq!(again, [&out[3 * 21..], &out[3 * 21..]].concat());
     }
 }

@@ -10,7 +10,8 @@ use engine::{
     Engine, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, ModelFiles, SpeculationOptions,
 };
 
-const MODELS: [&str; 3] = ["qwen35-bf16", "qwen35-moe-f32", "qwen3-next-bf16"];
+const MODELS: [&str; 5] =
+    ["qwen35-bf16", "qwen35-moe-f32", "qwen3-next-bf16", "lfm2-bias-f32", "lfm2-moe-bf16"];
 const TURNS: usize = 6;
 /// Number of tokens that a turn adds, and of its answer's.
 const ASKED: usize = 23;

@@ -17,7 +17,7 @@ use tools::convert::convert;
 use tools::writer::Writer;
 
 /// Tiny models, a checkpoint of each kind that converters take.
-const MODELS: [&str; 22] = [
+const MODELS: [&str; 24] = [
     "odd-f32",
     "tied-bf16",
     "gqa4-f16",
@@ -37,6 +37,8 @@ const MODELS: [&str; 22] = [
     "gpt-oss-mxfp4",
     "glm4-moe-bf16",
     "deepseek-bf16",
+    "lfm2-bf16",
+    "lfm2-moe-bf16",
     "../../../models/qwen3-tiny",
     "../../../models/gpt-oss-tiny",
     "../../../models/kimi-tiny",

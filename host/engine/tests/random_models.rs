@@ -65,6 +65,11 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         "head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 8, "linear_key_head_dim": 40,
         "linear_value_head_dim": 64, "full_attention_interval": 2,
     });
+    let conv = json!({
+        "hidden_size": 192, "num_attention_heads": 6, "layer_types": ["conv", "full_attention"],
+        "conv_bias": true, "num_dense_layers": 1, "num_experts": 12, "num_experts_per_tok": 3,
+        "moe_intermediate_size": 96,
+    });
     let mut next = states.clone();
     next.as_object_mut().unwrap().extend(experts.as_object().unwrap().clone());
     next["shared_expert_intermediate_size"] = json!(48);
@@ -84,6 +89,8 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         ("deepseek", with("DeepseekV3ForCausalLM", latent)),
         ("qwen3.5", with("Qwen3_5ForCausalLM", states)),
         ("qwen3-next", with("Qwen3NextForCausalLM", next)),
+        ("lfm2", with("Lfm2ForCausalLM", conv.clone())),
+        ("lfm2 with experts", with("Lfm2MoeForCausalLM", conv)),
         ("gemma", with("Gemma3ForCausalLM", gemma)),
         ("phi", with("Phi3ForCausalLM", phi)),
         ("granite", with("GraniteForCausalLM", granite)),

@@ -61,13 +61,26 @@ impl<'a> Keys<'a> {
 
     /// A whole number that is the same for all layers: one number, or a list of equal ones.
     pub(crate) fn same(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, GgufError> {
-        let Some(MetadataValue::Array(array)) = self.values.get(key) else { return self.size(key, range) };
-        let mut sizes = array.iter().map(|value| value.as_u64().filter(|size| range.contains(size)));
-        let first = sizes.next().flatten();
-        if first.is_some() && sizes.all(|size| size == first) {
-            return Ok(first);
+        let Some(sizes) = self.sizes(key, range)? else { return Ok(None) };
+        match sizes.split_first() {
+            Some((first, rest)) if rest.iter().all(|size| size == first) => Ok(Some(*first)),
+            _ => Err(self.differs(key)),
         }
-        Err(self.error(format!("{} differs between layers, which is not supported", printable(key))))
+    }
+
+    /// Whole numbers within `range`: one for all layers, or a list with one for each.
+    pub(crate) fn sizes(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<Vec<u64>>, GgufError> {
+        let Some(MetadataValue::Array(array)) = self.values.get(key) else {
+            return Ok(self.size(key, range)?.map(|size| vec![size]));
+        };
+        let sizes = array.iter().take(MOST_LAYERS as usize + 1);
+        let sizes = sizes.map(|value| value.as_u64().filter(|size| range.contains(size)));
+        sizes.collect::<Option<_>>().map(Some).ok_or_else(|| self.differs(key))
+    }
+
+    /// Error for a list with other numbers than are supported.
+    pub(crate) fn differs(&self, key: &str) -> GgufError {
+        self.error(format!("{} differs between layers, which is not supported", printable(key)))
     }
 
     /// True or false.

@@ -6,14 +6,11 @@ use super::error::GgufError;
 use super::model::Gguf;
 
 /// Names of tensors outside of layers: the checkpoint's, and the file's.
-const WHOLE: [(&str, &str); 3] = [
-    ("model.embed_tokens.weight", "token_embd.weight"),
-    ("model.norm.weight", "output_norm.weight"),
-    ("lm_head.weight", "output.weight"),
-];
+const WHOLE: [(&str, &str); 2] =
+    [("model.embed_tokens.weight", "token_embd.weight"), ("lm_head.weight", "output.weight")];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 42] = [
+const OF_LAYER: [(&str, &str); 45] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -57,6 +54,9 @@ const OF_LAYER: [(&str, &str); 42] = [
     ("mlp.shared_expert.up_proj", "ffn_up_shexp"),
     ("mlp.shared_expert.down_proj", "ffn_down_shexp"),
     ("mlp.shared_expert_gate", "ffn_gate_inp_shexp"),
+    ("conv.conv", "shortconv.conv"),
+    ("conv.in_proj", "shortconv.in_proj"),
+    ("conv.out_proj", "shortconv.out_proj"),
 ];
 
 /// Names within a layer that are other ones as a whole.
@@ -109,7 +109,13 @@ pub struct TensorNames {
     rates_of: Option<usize>,
     /// The norm behind attention: of its result, or of what goes into the feed-forward part.
     post_attention_norm: &'static str,
+    /// The norm before the head.
+    last_norm: &'static str,
 }
+
+const LAST_NORM: &str = "output_norm.weight";
+/// Its name in files of LFM2.
+const LAST_NORM_OF_LFM2: &str = "token_embd_norm.weight";
 
 impl TensorNames {
     /// Names of a file's tensors.
@@ -127,13 +133,15 @@ impl TensorNames {
         let rates_of = by_key_heads.then(|| fields.key_heads().map(heads)).transpose()?;
         let named = gguf.has_tensor("blk.0.post_attention_norm.weight");
         let post_attention_norm = if named { "post_attention_norm" } else { "ffn_norm" };
-        Ok(Self { reordered, rates_of, post_attention_norm })
+        let last_norm = if gguf.has_tensor(LAST_NORM) { LAST_NORM } else { LAST_NORM_OF_LFM2 };
+        Ok(Self { reordered, rates_of, post_attention_norm, last_norm })
     }
 
     /// Where the file has the checkpoint's tensor `name`; `None` for a name that files have nothing
     /// for.
     pub fn find(&self, name: &str) -> Option<Source> {
-        if let Some((_, tensor)) = WHOLE.iter().find(|(whole, _)| *whole == name) {
+        let last_norm = ("model.norm.weight", self.last_norm);
+        if let Some((_, tensor)) = WHOLE.iter().chain([&last_norm]).find(|(whole, _)| *whole == name) {
             return Some(Source::whole((*tensor).to_owned()));
         }
         let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
@@ -198,13 +206,19 @@ mod tests {
 
     #[test]
     fn checkpoint_names_lead_to_the_files_tensors() {
-        let names =
-            TensorNames { reordered: Some((8, 2)), rates_of: Some(16), post_attention_norm: "ffn_norm" };
+        let names = TensorNames {
+            reordered: Some((8, 2)),
+            rates_of: Some(16),
+            post_attention_norm: "ffn_norm",
+            last_norm: LAST_NORM_OF_LFM2,
+        };
         let neighbours = |heads| RowOrder::Neighbours { heads };
         let decays = RowOrder::HalfOfEachHead { heads: 16, second: true };
         let same = RowOrder::AsInCheckpoint;
         for (name, tensor, expert, rows) in [
             ("lm_head.weight", "output.weight", None, same),
+            ("model.norm.weight", "token_embd_norm.weight", None, same),
+            ("model.layers.3.conv.conv.weight", "blk.3.shortconv.conv.weight", None, same),
             ("model.layers.3.self_attn.q_proj.weight", "blk.3.attn_q.weight", None, neighbours(8)),
             ("model.layers.12.self_attn.k_proj.bias", "blk.12.attn_k.bias", None, neighbours(2)),
             ("model.layers.0.mlp.experts.17.up_proj.weight", "blk.0.ffn_up_exps.weight", Some(17), same),

@@ -151,7 +151,7 @@ fn faults_of_layers_with_states_are_named() {
         }
         writer.key("qwen35.attention.recurrent_layers", Key::Bools(recurrent));
         let bytes = writer.finish();
-        let parts = [("f", bytes.as_slice())];
+        let parts = [FilePart::whole("f", &bytes)];
         Gguf::parse(&parts).unwrap().file("config.json").map_err(|error| error.reason)
     };
     assert!(error(12, &[true, false, false]).is_ok());

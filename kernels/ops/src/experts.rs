@@ -43,10 +43,15 @@ pub enum Scoring {
         top_groups: usize,
         /// Whether weights are divided by their sum.
         normalize: bool,
+        /// Added to that sum.
+        eps: f32,
         /// Factor of weights.
         scale: f32,
     },
 }
+
+/// What DeepSeek-V3's models add to the sum of weights; the only constant that the CUDA kernel has.
+pub const SIGMOID_EPS: f32 = 1e-20;
 
 /// Activation between an expert's two linear layers.
 #[derive(Debug, Clone, Copy, PartialEq)]

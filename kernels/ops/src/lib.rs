@@ -21,13 +21,15 @@ mod gate;
 mod mla;
 mod norm;
 pub mod reference;
+mod short_conv;
 mod store;
 
 pub use attention::{AttentionSpec, QkvShape, QueryScaling};
 pub use delta::{DELTA_L2_EPS, DeltaLayout, DeltaOffsets, DeltaShape, DeltaWeights, HeadPairing};
-pub use experts::{ExpertActivation, Routing, Scoring};
+pub use experts::{ExpertActivation, Routing, SIGMOID_EPS, Scoring};
 pub use formats::{E2M1_VALUES, E4M3_VALUES, MXFP4_BLOCK};
 pub use gate::GateActivation;
 pub use mla::MlaShape;
 pub use norm::{HeadNorms, Norm};
+pub use short_conv::{ShortConvShape, ShortConvWeights};
 pub use store::Store;

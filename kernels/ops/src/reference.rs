@@ -2,8 +2,10 @@
 //! device with these.
 
 mod delta;
+mod short_conv;
 
 pub use delta::gated_delta;
+pub use short_conv::short_conv;
 
 use crate::Norm;
 

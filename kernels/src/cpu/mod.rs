@@ -33,14 +33,14 @@ mod quantized;
 mod repacked;
 mod rope;
 mod route;
+mod short_conv;
+mod states;
 mod sync;
 
 pub use activation::{Columns, gate_mul, gate_mul_columns, sigmoid_mul, soft_cap};
 pub use attention::{AttentionParams, Sequence, attention};
 pub use clamped_swiglu::clamped_swiglu;
-pub use delta::{
-    DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaState, DeltaStates, DeltaStatesShape, gated_delta,
-};
+pub use delta::{DeltaLayer, gated_delta};
 pub use embed::embed;
 pub use experts::{Expert, ExpertScratch, experts};
 pub use isa::Isa;
@@ -54,6 +54,8 @@ pub use quantized::{QuantizeError, QuantizeTo, QuantizedMatrix};
 pub use repacked::RepackedMatrix;
 pub use rope::{RopeAngles, q_norm_rope, qk_norm_rope_write};
 pub use route::{Routes, route};
+pub use short_conv::{ShortConv, short_conv};
+pub use states::{FirstState, LayerStates, StatePool, StatePoolShape, StateSave, StateSequence, StateSizes};
 
 use pool::Pool;
 

@@ -80,7 +80,7 @@ impl ExpertChoice {
             Scoring::Softmax { normalize: false } => {}
             Scoring::Softmax { normalize: true } => divide(&mut self.weights, 0.0, 1.0),
             Scoring::SoftmaxOfChosen => softmax(&mut self.weights),
-            Scoring::Sigmoid { normalize: true, scale, .. } => divide(&mut self.weights, 1e-20, scale),
+            Scoring::Sigmoid { normalize: true, eps, scale, .. } => divide(&mut self.weights, eps, scale),
             Scoring::Sigmoid { normalize: false, scale, .. } => {
                 self.weights.iter_mut().for_each(|weight| *weight *= scale);
             }
@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn groups_go_by_two_best_and_corrections_keep_weights() {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-        let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
+        let scoring =
+            Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, eps: ops::SIGMOID_EPS, scale: 2.5 };
         // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group
         // 1, which doesn't stay.
         let plain = routes(routing(2, scoring), &SCORES);
@@ -196,7 +197,13 @@ mod tests {
         assert_eq!(got.experts, [7, 6, 1]);
         let sum = sigmoid(0.0) + sigmoid(-2.0) + sigmoid(2.0);
         close(&got.weights, &[0.0, -2.0, 2.0].map(|x| 2.5 * sigmoid(x) / sum));
-        let scoring = Scoring::Sigmoid { groups: 1, top_groups: 1, normalize: false, scale: 0.5 };
+        let scoring = Scoring::Sigmoid {
+            groups: 1,
+            top_groups: 1,
+            normalize: false,
+            eps: ops::SIGMOID_EPS,
+            scale: 0.5,
+        };
         close(&routes(routing(1, scoring), &SCORES).weights, &[0.5 * sigmoid(3.0)]);
     }
 
@@ -216,7 +223,7 @@ mod tests {
         for scoring in [
             Scoring::Softmax { normalize: true },
             Scoring::SoftmaxOfChosen,
-            Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 1.0 },
+            Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, eps: ops::SIGMOID_EPS, scale: 1.0 },
         ] {
             let mut experts = routes(routing(4, scoring), &[f32::NAN; 8]).experts;
             experts.sort_unstable();

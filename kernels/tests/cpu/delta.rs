@@ -2,7 +2,7 @@
 //! beside others, with rows taken back, and from states that were kept.
 
 use kernels::cpu::{
-    Cpu, DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaStates, DeltaStatesShape, Isa, gated_delta,
+    Cpu, DeltaLayer, FirstState, Isa, StatePool, StatePoolShape, StateSave, StateSequence, gated_delta,
 };
 use ops::{DeltaLayout, DeltaShape, DeltaWeights, HeadPairing, Norm, reference};
 
@@ -70,13 +70,14 @@ impl Layer {
         DeltaWeights { conv, decay, decay_bias: bias, norm: Norm { weight: norm, eps: 1e-6 } }
     }
 
-    fn states(&self) -> DeltaStates {
-        let shape = DeltaStatesShape { layer: self.shape, layers: 2, slots: 6, lanes: 3, tentative: 20 };
-        DeltaStates::new(shape).unwrap()
+    fn states(&self) -> StatePool {
+        let layer = DeltaLayer::state_sizes(self.shape);
+        let shape = StatePoolShape { layer, layers: 2, slots: 6, lanes: 3, tentative: 20 };
+        StatePool::new(shape).unwrap()
     }
 
     /// Runs rows `from .. from + one.rows` of the input for each sequence, in layer 1.
-    fn run(&self, cpu: &Cpu, states: &mut DeltaStates, sequences: &[(usize, DeltaSequence)]) -> Vec<f32> {
+    fn run(&self, cpu: &Cpu, states: &mut StatePool, sequences: &[(usize, StateSequence)]) -> Vec<f32> {
         let (wide, narrow) = (self.shape.projected_width(), self.shape.rates_width());
         let (mut projected, mut rates) = (Vec::new(), Vec::new());
         for (from, one) in sequences {
@@ -84,11 +85,11 @@ impl Layer {
             rates.extend(&self.rates[from * narrow..(from + one.rows) * narrow]);
         }
         let mut next = 0;
-        let sequences: Vec<DeltaSequence> = sequences
+        let sequences: Vec<StateSequence> = sequences
             .iter()
             .map(|(_, one)| {
                 next += one.rows;
-                DeltaSequence { first_row: next - one.rows, ..one.clone() }
+                StateSequence { first_row: next - one.rows, ..one.clone() }
             })
             .collect();
         let mut out = vec![f32::NAN; next * self.shape.out_width()];
@@ -98,11 +99,11 @@ impl Layer {
     }
 }
 
-fn rows(rows: usize, slot: usize, start: DeltaStart) -> DeltaSequence {
-    DeltaSequence { first_row: 0, rows, slot, start, tentative: 0, saves: Vec::new() }
+fn rows(rows: usize, slot: usize, start: FirstState) -> StateSequence {
+    StateSequence { first_row: 0, rows, slot, start, tentative: 0, saves: Vec::new() }
 }
 
-const GOES_ON: DeltaStart = DeltaStart::Slot { accepted: 0 };
+const GOES_ON: FirstState = FirstState::Slot { accepted: 0 };
 
 /// Runs a check for every shape and instruction set, with the whole sequence's results.
 fn for_each(check: impl Fn(&Layer, &Cpu, &[f32])) {
@@ -110,7 +111,7 @@ fn for_each(check: impl Fn(&Layer, &Cpu, &[f32])) {
         SHAPES.into_iter().flat_map(|shape| Isa::available().into_iter().map(move |isa| (shape, isa)))
     {
         let (layer, cpu) = (Layer::new(shape), Cpu::with_isa(2, isa));
-        let whole = layer.run(&cpu, &mut layer.states(), &[(0, rows(ROWS, 0, DeltaStart::Empty))]);
+        let whole = layer.run(&cpu, &mut layer.states(), &[(0, rows(ROWS, 0, FirstState::Empty))]);
         check(&layer, &cpu, &whole);
     }
 }
@@ -132,7 +133,7 @@ fn chunks_and_neighbours_change_no_bit() {
         for step in 0.. {
             let counts = [1 + step % 3, 19 - step % 7];
             let next = |i: usize| {
-                let start = if done[i] == 0 { DeltaStart::Empty } else { GOES_ON };
+                let start = if done[i] == 0 { FirstState::Empty } else { GOES_ON };
                 (done[i], rows(counts[i].min(ROWS - done[i]), 2 * i, start))
             };
             let sequences: Vec<_> = [0, 1].map(next).into_iter().filter(|(_, one)| one.rows > 0).collect();
@@ -156,13 +157,13 @@ fn rows_taken_back_leave_no_trace() {
         let width = layer.shape.out_width();
         for (tentative, accepted) in [(1, 0), (1, 1), (5, 0), (5, 3), (18, 18), (18, 17)] {
             let mut states = layer.states();
-            let first = DeltaSequence { tentative, ..rows(20, 1, DeltaStart::Empty) };
+            let first = StateSequence { tentative, ..rows(20, 1, FirstState::Empty) };
             let out = layer.run(cpu, &mut states, &[(0, first)]);
             assert_eq!(out, whole[..20 * width], "results of tentative rows");
             let from = 20 - tentative + accepted;
             // What is computed meanwhile in other slots plays no part.
-            layer.run(cpu, &mut states, &[(7, rows(3, 0, DeltaStart::Empty))]);
-            let rest = rows(ROWS - from, 1, DeltaStart::Slot { accepted });
+            layer.run(cpu, &mut states, &[(7, rows(3, 0, FirstState::Empty))]);
+            let rest = rows(ROWS - from, 1, FirstState::Slot { accepted });
             let out = layer.run(cpu, &mut states, &[(from, rest)]);
             assert_eq!(out, whole[from * width..], "{accepted} of {tentative}");
         }
@@ -175,11 +176,11 @@ fn sequences_go_on_from_states_that_were_kept() {
         let width = layer.shape.out_width();
         let mut states = layer.states();
         let saves = vec![
-            DeltaSave { rows: 3, slot: 3 },
-            DeltaSave { rows: 32, slot: 5 },
-            DeltaSave { rows: 37, slot: 4 },
+            StateSave { rows: 3, slot: 3 },
+            StateSave { rows: 32, slot: 5 },
+            StateSave { rows: 37, slot: 4 },
         ];
-        let all = DeltaSequence { saves: saves.clone(), tentative: 8, ..rows(ROWS, 0, DeltaStart::Empty) };
+        let all = StateSequence { saves: saves.clone(), tentative: 8, ..rows(ROWS, 0, FirstState::Empty) };
         assert_eq!(layer.run(cpu, &mut states, &[(0, all)]), whole);
         for save in saves {
             states.copy(save.slot, 2);

@@ -13,3 +13,4 @@ mod linear;
 mod mla;
 mod norm;
 mod quantized;
+mod short_conv;

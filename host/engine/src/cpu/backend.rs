@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes,
-    Sequence,
+    self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, Routes, Sequence,
+    ShortConv,
 };
 
 use super::mla::MlaWeights;
 use super::moe::Experts;
 use super::options::CpuOptions;
+use super::ropes::Ropes;
 use super::states::{self, LaneStates};
 use super::storage::{StackedMatrix, Storage};
 use super::tensor::Tensor;
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
-    RopeTable, Routing, Store, TensorRole,
+    RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
@@ -35,7 +36,7 @@ pub(super) struct CpuBackend {
     batch_tokens: usize,
     tables: BlockTables,
     pub(super) batch: Batch,
-    ropes: Vec<Rope>,
+    ropes: Ropes,
     /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the
     /// norm.
     gathered: Vec<f32>,
@@ -43,13 +44,6 @@ pub(super) struct CpuBackend {
     logits: Vec<f32>,
     expert_scratch: ExpertScratch,
     mla_scratch: MlaScratch,
-}
-
-/// A rotary embedding, and the current step's angles.
-#[derive(Debug)]
-struct Rope {
-    table: RopeTable,
-    angles: RopeAngles,
 }
 
 impl CpuBackend {
@@ -67,7 +61,7 @@ impl CpuBackend {
             batch_tokens: options.batch_tokens.max(1),
             tables: BlockTables::default(),
             batch: Batch::default(),
-            ropes: Vec::new(),
+            ropes: Ropes::default(),
             gathered: Vec::new(),
             normed: Vec::new(),
             logits: Vec::new(),
@@ -106,10 +100,7 @@ impl CpuBackend {
             states.begin(batch, shape)?;
         }
         self.batch.clone_from(batch);
-        for Rope { table, angles } in &mut self.ropes {
-            angles.fill(&batch.positions, &table.frequencies, table.factor);
-            angles.scale_queries(&batch.positions, table.query_scaling);
-        }
+        self.ropes.rotate(&batch.positions);
         Ok(())
     }
 
@@ -145,6 +136,7 @@ impl Backend for CpuBackend {
     type MlaWeights = MlaWeights;
     type SigmoidGate = StackedMatrix;
     type DeltaWeights = DeltaLayer;
+    type ShortConv = ShortConv;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<StackedMatrix, LoadError> {
         let matrix = self.storage.matrix(&self.cpu, parts, role)?;
@@ -161,8 +153,7 @@ impl Backend for CpuBackend {
     }
 
     fn rope(&mut self, table: RopeTable) -> Result<usize, LoadError> {
-        self.ropes.push(Rope { table, angles: RopeAngles::default() });
-        Ok(self.ropes.len() - 1)
+        Ok(self.ropes.add(table))
     }
 
     fn expert_weights(
@@ -215,6 +206,14 @@ impl Backend for CpuBackend {
         Ok(states::delta_layer(shape, &weights))
     }
 
+    fn short_conv_weights(
+        &mut self,
+        shape: ShortConvShape,
+        weights: ShortConvWeights<WeightTensor>,
+    ) -> Result<ShortConv, LoadError> {
+        Ok(states::short_conv(shape, &weights))
+    }
+
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
         let out = out.rows_mut(self.rows());
         cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out);
@@ -254,7 +253,7 @@ impl Backend for CpuBackend {
         qkv: &mut Tensor,
     ) {
         let norms = norms.map(|norms| norms.map(Vec::as_slice));
-        let (qkv, angles) = (qkv.rows_mut(self.rows()), &self.ropes[*rope].angles);
+        let (qkv, angles) = (qkv.rows_mut(self.rows()), self.ropes.angles(*rope));
         let cache = self.cache.layer_mut(layer);
         cpu::qk_norm_rope_write(&self.cpu, spec.shape, qkv, norms, angles, &self.batch.slots, cache);
     }
@@ -267,7 +266,7 @@ impl Backend for CpuBackend {
         queries: &mut Tensor,
     ) {
         let norm = norm.map(|norm| norm.map(Vec::as_slice));
-        let (queries, angles) = (queries.rows_mut(self.rows()), &self.ropes[*rope].angles);
+        let (queries, angles) = (queries.rows_mut(self.rows()), self.ropes.angles(*rope));
         cpu::q_norm_rope(&self.cpu, spec.shape, queries, norm, angles);
     }
 
@@ -324,7 +323,7 @@ impl Backend for CpuBackend {
         kv: &Tensor,
     ) {
         let n = self.rows();
-        let (norm, angles) = (norm.map(Vec::as_slice), &self.ropes[*rope].angles);
+        let (norm, angles) = (norm.map(Vec::as_slice), self.ropes.angles(*rope));
         let (rows, cache) = ((queries.rows_mut(n), kv.rows(n)), self.cache.layer_mut(layer));
         cpu::mla_write(&self.cpu, shape, norm, angles, &self.batch.slots, rows, cache);
     }
@@ -353,10 +352,15 @@ impl Backend for CpuBackend {
         out: &mut Tensor,
     ) {
         let n = self.rows();
-        let states = self.states.as_mut().expect("a model with such layers has states");
-        let (sequences, state) = states.of_layer(layer);
+        let (sequences, state) = LaneStates::of_layer(&mut self.states, layer);
         let inputs = (projected.rows(n), rates.rows(n));
         cpu::gated_delta(&self.cpu, weights, inputs, sequences, state, out.rows_mut(n));
+    }
+
+    fn short_conv(&mut self, layer: usize, weights: &ShortConv, projected: &Tensor, out: &mut Tensor) {
+        let n = self.rows();
+        let (sequences, state) = LaneStates::of_layer(&mut self.states, layer);
+        cpu::short_conv(&self.cpu, weights, projected.rows(n), sequences, state, out.rows_mut(n));
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix, cap: Option<f32>) {

@@ -11,6 +11,7 @@ mod bandwidth;
 mod mla;
 mod moe;
 mod options;
+mod ropes;
 mod sampler;
 mod states;
 mod storage;

@@ -1,40 +1,40 @@
 //! States of sequences on the CPU: a slot for each lane, then one for each snapshot.
 
 use kernels::cpu::{
-    DeltaLayer, DeltaSave, DeltaSequence, DeltaStart, DeltaState, DeltaStates, DeltaStatesShape,
+    DeltaLayer, FirstState, LayerStates, ShortConv, StatePool, StatePoolShape, StateSave, StateSequence,
 };
 
 use super::options::CpuOptions;
 use crate::batch::{Batch, BatchError, SequenceState, StatePlan, StateStart, StateTable};
-use crate::models::ops::{DeltaShape, DeltaWeights, Norm};
-use crate::models::{LoadError, ModelConfig, WeightTensor};
+use crate::models::ops::{DeltaShape, DeltaWeights, Norm, ShortConvShape, ShortConvWeights};
+use crate::models::{LoadError, ModelConfig, StateShape, WeightTensor};
 use crate::runner::{RunnerShape, StatesShape};
 use crate::speculation::SpeculationOptions;
 
 /// Most slots: half of them for sequences, half for snapshots.
 const MOST_SLOTS: usize = 64;
+/// Most slots of states that are so small that they take no more than an eighth of the KV cache.
+const MOST_SMALL_SLOTS: usize = 512;
 
 /// States, and what the current step does to them.
 #[derive(Debug)]
 pub(super) struct LaneStates {
-    states: DeltaStates,
+    states: StatePool,
     /// `None` before the first step.
     table: Option<StateTable>,
-    sequences: Vec<DeltaSequence>,
+    sequences: Vec<StateSequence>,
 }
 
 /// Sizes of the states of a model for which a KV cache of `bytes` has room: they take no more than
 /// half of it; `None` for a model without states.
-pub(super) fn states_shape(
-    config: &ModelConfig,
-    bytes: usize,
-) -> Result<Option<DeltaStatesShape>, LoadError> {
+pub(super) fn states_shape(config: &ModelConfig, bytes: usize) -> Result<Option<StatePoolShape>, LoadError> {
     let Some(one) = one_slot(config) else { return Ok(None) };
-    let slots = (bytes / 2 / slot_bytes(&one)).min(MOST_SLOTS);
+    let small = (bytes / 8 / slot_bytes(&one)).min(MOST_SMALL_SLOTS);
+    let slots = (bytes / 2 / slot_bytes(&one)).min(MOST_SLOTS).max(small);
     if slots < 2 {
         return Err(LoadError::StatesTooLarge { bytes, state: slot_bytes(&one) });
     }
-    Ok(Some(DeltaStatesShape { slots, lanes: slots / 2, ..one }))
+    Ok(Some(StatePoolShape { slots, lanes: slots / 2, ..one }))
 }
 
 /// Bytes that the states of a model take beside keys and values of `kv` bytes.
@@ -43,28 +43,38 @@ pub(super) fn states_bytes(config: &ModelConfig, kv: usize) -> usize {
 }
 
 /// Bytes of states of this shape.
-pub(super) fn bytes(shape: &DeltaStatesShape) -> usize {
+pub(super) fn bytes(shape: &StatePoolShape) -> usize {
     shape.slot_bytes() * shape.slots + shape.tentative_bytes() * shape.lanes
 }
 
 /// Bytes of a slot, as if each had rows that may be taken back.
-fn slot_bytes(shape: &DeltaStatesShape) -> usize {
+fn slot_bytes(shape: &StatePoolShape) -> usize {
     shape.slot_bytes() + shape.tentative_bytes()
 }
 
-fn one_slot(config: &ModelConfig) -> Option<DeltaStatesShape> {
-    let (layer, layers) = config.states()?;
+fn one_slot(config: &ModelConfig) -> Option<StatePoolShape> {
+    let (shape, layers) = config.states()?;
+    let layer = match shape {
+        StateShape::Delta(shape) => DeltaLayer::state_sizes(shape),
+        StateShape::ShortConv(shape) => ShortConv::state_sizes(shape),
+    };
     // A draft, and the last token before it, which is run again if its mask is late.
     let tentative = SpeculationOptions::default().draft_tokens + 1;
-    Some(DeltaStatesShape { layer, layers, slots: 1, lanes: 1, tentative })
+    Some(StatePoolShape { layer, layers, slots: 1, lanes: 1, tentative })
 }
 
 /// What the scheduler must know of states.
-pub(super) fn shape_for_runner(shape: &DeltaStatesShape) -> StatesShape {
+pub(super) fn shape_for_runner(shape: &StatePoolShape) -> StatesShape {
     StatesShape { snapshots: shape.slots - shape.lanes, tentative: shape.tentative }
 }
 
-/// Weights of a layer, as the kernel reads them.
+/// Weights of a short gated convolution, as the kernel reads them.
+pub(super) fn short_conv(shape: ShortConvShape, weights: &ShortConvWeights<WeightTensor>) -> ShortConv {
+    let (factors, bias) = (weights.factors.to_f32(), weights.bias.as_ref().map(WeightTensor::to_f32));
+    ShortConv::new(shape, ShortConvWeights { factors: &factors, bias: bias.as_deref() })
+}
+
+/// Weights of a layer with the gated delta rule, as the kernel reads them.
 pub(super) fn delta_layer(shape: DeltaShape, weights: &DeltaWeights<WeightTensor>) -> DeltaLayer {
     let DeltaWeights { conv, decay, decay_bias, norm } = weights;
     let [conv, decay, decay_bias, weight] = [conv, decay, decay_bias, &norm.weight].map(WeightTensor::to_f32);
@@ -74,14 +84,14 @@ pub(super) fn delta_layer(shape: DeltaShape, weights: &DeltaWeights<WeightTensor
 
 impl LaneStates {
     /// Allocates states.
-    pub(super) fn new(shape: DeltaStatesShape, options: &CpuOptions) -> Result<Self, LoadError> {
-        let states = DeltaStates::new(shape)
-            .ok_or(LoadError::CacheTooLarge { bytes: options.kv_cache_bytes as u64 })?;
+    pub(super) fn new(shape: StatePoolShape, options: &CpuOptions) -> Result<Self, LoadError> {
+        let states =
+            StatePool::new(shape).ok_or(LoadError::CacheTooLarge { bytes: options.kv_cache_bytes as u64 })?;
         Ok(Self { states, table: None, sequences: Vec::new() })
     }
 
     /// Sizes.
-    pub(super) fn shape(&self) -> &DeltaStatesShape {
+    pub(super) fn shape(&self) -> &StatePoolShape {
         self.states.shape()
     }
 
@@ -93,17 +103,17 @@ impl LaneStates {
         for (snapshot, lane) in loads {
             self.states.copy(first_snapshot + snapshot, lane);
         }
-        let one = |(i, state): (usize, SequenceState)| DeltaSequence {
+        let one = |(i, state): (usize, SequenceState)| StateSequence {
             first_row: batch.starts[i] as usize,
             rows: (batch.starts[i + 1] - batch.starts[i]) as usize,
             slot: batch.lanes[i] as usize,
             start: match state.start {
-                StateStart::Empty => DeltaStart::Empty,
-                StateStart::Lane { accepted } => DeltaStart::Slot { accepted },
+                StateStart::Empty => FirstState::Empty,
+                StateStart::Lane { accepted } => FirstState::Slot { accepted },
             },
             tentative: state.tentative,
             saves: (state.saves.iter())
-                .map(|(rows, snapshot)| DeltaSave { rows: *rows, slot: first_snapshot + snapshot })
+                .map(|(rows, snapshot)| StateSave { rows: *rows, slot: first_snapshot + snapshot })
                 .collect(),
         };
         self.sequences = sequences.into_iter().enumerate().map(one).collect();
@@ -111,7 +121,11 @@ impl LaneStates {
     }
 
     /// Sequences of the step, and the states of a layer.
-    pub(super) fn of_layer(&mut self, layer: usize) -> (&[DeltaSequence], &mut DeltaState) {
-        (&self.sequences, self.states.layer_mut(layer))
+    ///
+    /// # Panics
+    /// If a model without states has such a layer.
+    pub(super) fn of_layer(all: &mut Option<Self>, layer: usize) -> (&[StateSequence], &mut LayerStates) {
+        let all = all.as_mut().expect("a model with such layers has states");
+        (&all.sequences, all.states.layer_mut(layer))
     }
 }

@@ -1,6 +1,6 @@
 //! Number of bytes that the operations of a step read on the CPU, for measurements.
 
-use kernels::cpu::{BLOCK_SIZE, DeltaStatesShape, Routes};
+use kernels::cpu::{BLOCK_SIZE, Routes, StatePoolShape};
 
 use super::backend::CpuBackend;
 use super::mla::MlaWeights;
@@ -33,7 +33,7 @@ impl TrafficCounter for CpuBackend {
     }
 
     fn state_bytes(&self) -> u64 {
-        let of_layer = |shape: &DeltaStatesShape| shape.slot_bytes() / shape.layers.max(1);
+        let of_layer = |shape: &StatePoolShape| shape.slot_bytes() / shape.layers.max(1);
         let one = self.states.as_ref().map_or(0, |states| of_layer(states.shape()));
         (self.batch.sequences() * one) as u64
     }

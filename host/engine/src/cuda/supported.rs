@@ -4,7 +4,7 @@
 
 use cuda_kernels::QkNormRopeWrite;
 
-use crate::models::ops::{MlaShape, Scoring};
+use crate::models::ops::{MlaShape, SIGMOID_EPS, Scoring};
 use crate::models::{
     AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig, ProjectionLayout,
 };
@@ -18,6 +18,7 @@ const MOST_RANK: usize = 1024;
 
 /// What layers have that there are no kernels for.
 pub(super) const DELTA: &str = "the gated delta rule (Gated DeltaNet)";
+pub(super) const SHORT_CONV: &str = "short gated convolutions";
 pub(super) const OUTPUT_GATES: &str = "output gates";
 
 /// Checks that there are kernels for all layers. The width of heads is checked by `CacheShape::of`.
@@ -31,6 +32,7 @@ pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
     config.layers.iter().try_for_each(|layer| {
         match &layer.attention {
             AttentionConfig::Delta(_) => return Err(unsupported(DELTA)),
+            AttentionConfig::ShortConv(_) => return Err(unsupported(SHORT_CONV)),
             AttentionConfig::Grouped(sizes) if sizes.layout == ProjectionLayout::WithGates => {
                 return Err(unsupported(OUTPUT_GATES));
             }
@@ -70,7 +72,13 @@ fn latent(sizes: &LatentConfig) -> Result<(), LoadError> {
 
 fn experts(sizes: &ExpertsConfig, hidden: usize) -> Result<(), LoadError> {
     let ExpertsConfig { experts, per_token, intermediate, .. } = *sizes;
-    let groups = if let Scoring::Sigmoid { groups, .. } = sizes.scoring { groups } else { 1 };
+    let (groups, eps) = match sizes.scoring {
+        Scoring::Sigmoid { groups, eps, .. } => (groups, eps),
+        Scoring::Softmax { .. } | Scoring::SoftmaxOfChosen => (1, SIGMOID_EPS),
+    };
+    if eps.to_bits() != SIGMOID_EPS.to_bits() {
+        return Err(unsupported(&format!("experts with {eps} beside the sum of their weights")));
+    }
     if experts > MOST_EXPERTS || per_token.max(groups) > MOST_CHOSEN {
         return Err(unsupported(&format!("{per_token} of {experts} experts in {groups} groups")));
     }

@@ -9,7 +9,7 @@
 use super::LoadError;
 use super::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, LayerInput,
-    MlaShape, Norm, RopeTable, Routing, Store, TensorRole,
+    MlaShape, Norm, RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -58,6 +58,8 @@ pub trait Backend {
     type SigmoidGate: std::fmt::Debug;
     /// Weights of a layer with the gated delta rule, apart from its projections.
     type DeltaWeights: std::fmt::Debug;
+    /// Weights of a short gated convolution, apart from its projections.
+    type ShortConv: std::fmt::Debug;
 
     /// Loads a weight from one or several parts, stacked by rows; an embedding has one part.
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<Self::Matrix, LoadError>;
@@ -94,6 +96,12 @@ pub trait Backend {
         shape: DeltaShape,
         weights: DeltaWeights<WeightTensor>,
     ) -> Result<Self::DeltaWeights, LoadError>;
+    /// Loads the weights of a short gated convolution.
+    fn short_conv_weights(
+        &mut self,
+        shape: ShortConvShape,
+        weights: ShortConvWeights<WeightTensor>,
+    ) -> Result<Self::ShortConv, LoadError>;
 
     /// `out[i] = factor * table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, factor: f32, out: &mut Self::Tensor);
@@ -232,6 +240,14 @@ pub trait Backend {
         weights: &Self::DeltaWeights,
         projected: &Self::Tensor,
         rates: &Self::Tensor,
+        out: &mut Self::Tensor,
+    );
+    /// Short gated convolution over the states of layer `layer` among those with states.
+    fn short_conv(
+        &mut self,
+        layer: usize,
+        weights: &Self::ShortConv,
+        projected: &Self::Tensor,
         out: &mut Self::Tensor,
     );
     /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted, or with a cap

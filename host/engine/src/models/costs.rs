@@ -11,7 +11,7 @@ pub enum Op {
     NormRope,
     /// Projections by one matrix.
     Linear,
-    /// Attention over the cache, and the gated delta rule on states.
+    /// Attention over the cache, and what layers with states have in its place.
     Attention,
     /// The activation between projections.
     Activation,

@@ -114,7 +114,7 @@ fn indices(config: &ModelConfig) -> Vec<usize> {
                 continue;
             }
             AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => &mut cached,
-            AttentionConfig::Delta(_) => &mut with_state,
+            AttentionConfig::Delta(_) | AttentionConfig::ShortConv(_) => &mut with_state,
         };
         all.push(*count);
         *count += 1;

@@ -29,7 +29,7 @@ pub use backend::Backend;
 pub use config::{
     AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, Factors, GatedConfig, GatedLayout,
     GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, PerLayerRows,
-    ProjectionLayout, Quantization, SharedExpert,
+    ProjectionLayout, Quantization, SharedExpert, ShortConvConfig, StateShape,
 };
 pub use costs::{Op, OpCost, OpCosts};
 pub use decoder::Model;

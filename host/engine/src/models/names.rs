@@ -24,6 +24,22 @@ const LANGUAGE_MODEL: [(&str, &str); 3] = [
     ("language_model.lm_head.", "lm_head."),
 ];
 
+/// Parts of LFM2's names, and what other families call the same tensors, in the order in which they
+/// are replaced.
+const LFM2: [(&str, &str); 11] = [
+    ("model.embedding_norm.", "model.norm."),
+    (".operator_norm.", ".input_layernorm."),
+    (".ffn_norm.", ".post_attention_layernorm."),
+    (".self_attn.out_proj.", ".self_attn.o_proj."),
+    (".self_attn.q_layernorm.", ".self_attn.q_norm."),
+    (".self_attn.k_layernorm.", ".self_attn.k_norm."),
+    (".feed_forward.expert_bias", ".mlp.gate.e_score_correction_bias"),
+    (".feed_forward.", ".mlp."),
+    (".w1.", ".gate_proj."),
+    (".w2.", ".down_proj."),
+    (".w3.", ".up_proj."),
+];
+
 /// The name that a tensor has in a model of text alone; `None` if text doesn't need it.
 pub(super) fn of_text(name: &str) -> Option<Cow<'_, str>> {
     let inner = name.strip_prefix("model.").unwrap_or(name);
@@ -32,7 +48,15 @@ pub(super) fn of_text(name: &str) -> Option<Cow<'_, str>> {
     }
     let renamed =
         LANGUAGE_MODEL.iter().find_map(|(from, to)| Some(format!("{to}{}", name.strip_prefix(from)?)));
-    Some(renamed.map_or(Cow::Borrowed(name), Cow::Owned))
+    Some(of_lfm2(renamed.map_or(Cow::Borrowed(name), Cow::Owned)))
+}
+
+/// The name that other families give to a tensor of LFM2; any other name as it is.
+fn of_lfm2(name: Cow<'_, str>) -> Cow<'_, str> {
+    if !LFM2.iter().any(|(from, _)| name.contains(from)) {
+        return name;
+    }
+    Cow::Owned(LFM2.iter().fold(name.into_owned(), |name, (from, to)| name.replace(from, to)))
 }
 
 /// Whether a tensor of a model of text changes results. Three kinds don't: rotary frequencies, which
@@ -63,6 +87,16 @@ mod tests {
             ("model.multi_modal_projector.linear_1.weight", None),
             ("audio_tower.layers.0.weight", None),
             ("mtp.fc.weight", None),
+            ("model.language_model.embedding_norm.weight", Some("model.norm.weight")),
+            (
+                "model.layers.1.feed_forward.experts.5.w3.weight",
+                Some("model.layers.1.mlp.experts.5.up_proj.weight"),
+            ),
+            (
+                "model.layers.1.feed_forward.expert_bias",
+                Some("model.layers.1.mlp.gate.e_score_correction_bias"),
+            ),
+            ("model.layers.1.self_attn.out_proj.weight", Some("model.layers.1.self_attn.o_proj.weight")),
         ] {
             assert_eq!(of_text(name).as_deref(), wanted, "{name}");
         }

@@ -3,7 +3,8 @@
 
 pub use ::ops::{
     AttentionSpec, DeltaLayout, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms,
-    HeadPairing, MlaShape, Norm, QkvShape, QueryScaling, Routing, Scoring, Store,
+    HeadPairing, MlaShape, Norm, QkvShape, QueryScaling, Routing, SIGMOID_EPS, Scoring, ShortConvShape,
+    ShortConvWeights, Store,
 };
 
 pub use super::rope::{Llama3Scaling, LongRopeScaling, RopeScaling, RopeSpec, RopeTable, YarnScaling};

@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::costs::{Op, OpCosts};
 use super::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
-    RopeTable, Routing, Store, TensorRole,
+    RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -94,6 +94,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     type MlaWeights = B::MlaWeights;
     type SigmoidGate = B::SigmoidGate;
     type DeltaWeights = B::DeltaWeights;
+    type ShortConv = B::ShortConv;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<B::Matrix, LoadError> {
         self.inner.matrix(parts, role)
@@ -143,6 +144,14 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         weights: DeltaWeights<WeightTensor>,
     ) -> Result<B::DeltaWeights, LoadError> {
         self.inner.delta_weights(shape, weights)
+    }
+
+    fn short_conv_weights(
+        &mut self,
+        shape: ShortConvShape,
+        weights: ShortConvWeights<WeightTensor>,
+    ) -> Result<B::ShortConv, LoadError> {
+        self.inner.short_conv_weights(shape, weights)
     }
 
     fn embed(&mut self, table: &B::Matrix, factor: f32, out: &mut B::Tensor) {
@@ -279,6 +288,17 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     ) {
         let reads = |inner: &B| (0, inner.state_bytes());
         self.run(Op::Attention, reads, |inner| inner.gated_delta(layer, weights, projected, rates, out));
+    }
+
+    fn short_conv(
+        &mut self,
+        layer: usize,
+        weights: &B::ShortConv,
+        projected: &B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let reads = |inner: &B| (0, inner.state_bytes());
+        self.run(Op::Attention, reads, |inner| inner.short_conv(layer, weights, projected, out));
     }
 
     fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix, cap: Option<f32>) {

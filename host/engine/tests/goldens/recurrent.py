@@ -1,4 +1,5 @@
-"""Tiny random models whose layers keep states: Qwen3.5, dense and with experts, and Qwen3-Next.
+"""Tiny random models whose layers keep states: Qwen3.5, dense and with experts, Qwen3-Next, LFM2, dense and with
+experts.
 
 Made with torch 2.15.0 and transformers 5.24.0, by `make_models.py`.
 """
@@ -26,6 +27,11 @@ QWEN35 = family("Qwen3_5", part="Text")
 QWEN35_MOE = family("Qwen3_5Moe", part="Text", **EXPERTS)
 QWEN35_MOE["base"].pop("intermediate_size")
 QWEN3_NEXT = family("Qwen3Next", **EXPERTS)
+LFM2 = families.family("Lfm2", num_hidden_layers=4, block_multiple_of=16)
+LFM2_MOE = families.family(
+    "Lfm2Moe", num_hidden_layers=4, num_dense_layers=1, num_experts=6, num_experts_per_tok=2,
+    moe_intermediate_size=16, routed_scaling_factor=1.5,
+)
 
 # name -> (family, what differs)
 MODELS = {
@@ -46,5 +52,27 @@ MODELS = {
     # Projections stored by key heads; a dense layer.
     "qwen3-next-bf16": (QWEN3_NEXT, {
         "dtype": "bfloat16", "seed": 303, "published": True, "partial": 0.25, "config": {"mlp_only_layers": [1]},
+    }),
+    # As published: the width of the feed-forward part follows from another number.
+    "lfm2-bf16": (LFM2, {
+        "dtype": "bfloat16", "seed": 304, "published": True,
+        "config": {
+            "tie_word_embeddings": True, "layer_types": ["conv", "conv", "full_attention", "conv"],
+            "block_ffn_dim_multiplier": 1.6,
+        },
+    }),
+    # Biases of the convolution, which sees four tokens; attention first, and a head of its own.
+    "lfm2-bias-f32": (LFM2, {
+        "dtype": "float32", "seed": 305,
+        "config": {
+            "num_hidden_layers": 3, "full_attn_idxs": [0, 2], "conv_bias": True, "conv_L_cache": 4,
+            "block_auto_adjust_ff_dim": False, "num_attention_heads": 2, "num_key_value_heads": 1,
+        },
+    }),
+    "lfm2-moe-bf16": (LFM2_MOE, {
+        "dtype": "bfloat16", "seed": 306,
+        "config": {
+            "tie_word_embeddings": True, "layer_types": ["conv", "full_attention", "conv", "full_attention"],
+        },
     }),
 }

@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).parent
 LENGTHS = (1, 7, 33, 130)
 EOS = 1
 LARGEST = 300_000  # bytes of one model's weights
+CORRECTIONS = ("e_score_correction_bias", "expert_bias")
 
 BASE = {
     "vocab_size": 131,
@@ -72,7 +73,7 @@ def randomize(model, seed, norm=1.0, embedding=0.3):
         else:
             p.copy_(1.5 * width_of(name, p.shape) ** -0.5 * noise)
     for name, buffer in model.named_buffers():
-        if name.endswith("e_score_correction_bias"):
+        if name.endswith(CORRECTIONS):
             buffer.copy_(0.3 * torch.randn(buffer.shape, generator=r))
         elif name.endswith("layer_scalar"):
             buffer.copy_(0.7 + 0.3 * torch.rand(buffer.shape, generator=r))
@@ -95,7 +96,7 @@ def spell_as_published(path):
     config["torch_dtype"] = config.pop("dtype")
     if text is not config:
         text.pop("layer_types", None)
-    if config["model_type"] not in ("gpt_oss", "granitemoehybrid"):
+    if config["model_type"] not in ("gpt_oss", "granitemoehybrid", "lfm2"):
         config.pop("layer_types", None)
     if "num_local_experts" in config and config["model_type"] == "qwen3_moe":
         config["num_experts"] = config.pop("num_local_experts")
@@ -116,7 +117,7 @@ def save(directory, family, spec):
     model = family["model"](config_of(family, spec))
     randomize(model, spec["seed"], **family.get("weights", {}))
     # In f32 stays what published checkpoints have in f32.
-    kept = {n: b.clone() for n, b in model.named_buffers() if n.endswith("e_score_correction_bias")}
+    kept = {n: b.clone() for n, b in model.named_buffers() if n.endswith(CORRECTIONS)}
     model = model.to(getattr(torch, spec["dtype"]))
     for name, buffer in model.named_buffers():
         if name in kept:

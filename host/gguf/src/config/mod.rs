@@ -5,6 +5,7 @@ mod deepseek;
 mod delta;
 mod dense;
 mod experts;
+mod lfm2;
 mod rope;
 
 use serde_json::{Map, Value, json};
@@ -13,6 +14,8 @@ use super::error::{GgufError, printable};
 use super::keys::MOST_LAYERS;
 use super::model::Gguf;
 
+/// Key of the number of key and value heads.
+const KV_HEADS: &str = "attention.head_count_kv";
 /// Widest matrix of a model.
 const WIDEST: u64 = 1 << 24;
 
@@ -38,7 +41,7 @@ pub(crate) struct Architecture {
 }
 
 #[rustfmt::skip]
-const ARCHITECTURES: [Architecture; 15] = {
+const ARCHITECTURES: [Architecture; 17] = {
     use RopeRows::{AsInCheckpoint, Neighbours};
     [
         Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, own: experts::none },
@@ -53,6 +56,8 @@ const ARCHITECTURES: [Architecture; 15] = {
         Architecture { name: "qwen35", class: ("Qwen3_5ForCausalLM", "qwen3_5_text"), rows: AsInCheckpoint, own: delta::qwen3_5 },
         Architecture { name: "qwen35moe", class: ("Qwen3_5MoeForCausalLM", "qwen3_5_moe_text"), rows: AsInCheckpoint, own: delta::qwen3_5_moe },
         Architecture { name: "qwen3next", class: ("Qwen3NextForCausalLM", "qwen3_next"), rows: AsInCheckpoint, own: delta::qwen3_next },
+        Architecture { name: "lfm2", class: ("Lfm2ForCausalLM", "lfm2"), rows: AsInCheckpoint, own: lfm2::dense },
+        Architecture { name: "lfm2moe", class: ("Lfm2MoeForCausalLM", "lfm2_moe"), rows: AsInCheckpoint, own: lfm2::experts },
         Architecture { name: "gpt-oss", class: ("GptOssForCausalLM", "gpt_oss"), rows: AsInCheckpoint, own: experts::gpt_oss },
         Architecture { name: "glm4moe", class: ("Glm4MoeForCausalLM", "glm4_moe"), rows: AsInCheckpoint, own: deepseek::glm4 },
         Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek_v3"), rows: AsInCheckpoint, own: deepseek::own },
@@ -132,7 +137,14 @@ impl Fields<'_, '_> {
     }
 
     pub(super) fn kv_heads(&self) -> Result<u64, GgufError> {
-        Ok(self.size("attention.head_count_kv")?.unwrap_or(self.heads()?))
+        let of_layers = self.gguf.keys.sizes(&self.key(KV_HEADS), 0..=1 << 32)?;
+        // A layer with no such heads has no attention.
+        let mut present = of_layers.iter().flatten().filter(|heads| **heads > 0);
+        let Some(first) = present.next() else { return self.heads() };
+        match present.find(|heads| *heads != first) {
+            None => Ok(*first),
+            Some(_) => Err(self.gguf.keys.differs(&self.key(KV_HEADS))),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Stored {
 }
 
 /// Names within a layer: the checkpoint's parts, and the file's.
-const NAMES: [(&str, &str); 25] = [
+const NAMES: [(&str, &str); 36] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -44,6 +44,17 @@ const NAMES: [(&str, &str); 25] = [
     ("mlp.gate_up_proj", "ffn_up"),
     ("pre_feedforward_layernorm", "ffn_norm"),
     ("post_feedforward_layernorm", "post_ffw_norm"),
+    ("operator_norm", "attn_norm"),
+    ("ffn_norm", "ffn_norm"),
+    ("self_attn.out_proj", "attn_output"),
+    ("self_attn.q_layernorm", "attn_q_norm"),
+    ("self_attn.k_layernorm", "attn_k_norm"),
+    ("feed_forward.w1", "ffn_gate"),
+    ("feed_forward.w2", "ffn_down"),
+    ("feed_forward.w3", "ffn_up"),
+    ("feed_forward.gate", "ffn_gate_inp"),
+    ("feed_forward.expert_bias", "exp_probs_b.bias"),
+    ("conv.", "shortconv."),
 ];
 
 /// All tensors of a directory.
@@ -135,11 +146,16 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
     let whole = match name {
         "model.embed_tokens.weight" => Some("token_embd.weight"),
         "model.norm.weight" => Some("output_norm.weight"),
+        "model.embedding_norm.weight" => Some("token_embd_norm.weight"),
         "lm_head.weight" => Some("output.weight"),
         _ => None,
     };
     let class = config["architectures"][0].as_str().unwrap();
-    let stored = if stored.shape.len() == 1 { widened(stored) } else { stored };
+    let stored = match stored.shape[..] {
+        [_] => widened(stored),
+        [channels, 1, taps] => Stored { shape: vec![channels, taps], ..widened(stored) },
+        _ => stored,
+    };
     let is_norm = name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
     let has_one_added = WITHOUT_ONE.contains(&class) && is_norm;
     let stored = if has_one_added { one_added(stored) } else { stored };
@@ -205,12 +221,18 @@ fn neighbours(stored: Stored, heads: usize) -> Stored {
 /// Joins the matrices of a layer's experts into one tensor.
 fn stack_experts(tensors: &mut BTreeMap<String, Stored>) {
     let mut stacked: BTreeMap<String, BTreeMap<usize, Stored>> = BTreeMap::new();
-    let names: Vec<String> = tensors.keys().filter(|name| name.contains(".mlp.experts.")).cloned().collect();
+    let names: Vec<String> = tensors.keys().filter(|name| name.contains(".experts.")).cloned().collect();
     for name in names {
-        let (prefix, rest) = name.split_once("mlp.experts.").unwrap();
+        let (layer, rest) = name.split_once(".experts.").unwrap();
+        let prefix = layer.strip_suffix("mlp").or(layer.strip_suffix("feed_forward")).unwrap();
         let Some((expert, part)) = rest.split_once('.') else { continue };
         let Ok(expert) = expert.parse() else { continue };
-        let part = part.replace("_proj.weight", "");
+        let part = match part {
+            "w1.weight" => "gate".to_owned(),
+            "w2.weight" => "down".to_owned(),
+            "w3.weight" => "up".to_owned(),
+            _ => part.replace("_proj.weight", ""),
+        };
         let stored = tensors.remove(&name).unwrap();
         stacked.entry(format!("{prefix}ffn_{part}_exps.weight")).or_default().insert(expert, stored);
     }

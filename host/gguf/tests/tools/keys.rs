@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::writer::{Key, Writer};
 
 /// Architectures: the checkpoint's class, and the file's name.
-const ARCHITECTURES: [(&str, &str); 16] = [
+const ARCHITECTURES: [(&str, &str); 18] = [
     ("LlamaForCausalLM", "llama"),
     ("MistralForCausalLM", "llama"),
     ("Ministral3ForCausalLM", "mistral3"),
@@ -22,10 +22,12 @@ const ARCHITECTURES: [(&str, &str); 16] = [
     ("GptOssForCausalLM", "gpt-oss"),
     ("Glm4MoeForCausalLM", "glm4moe"),
     ("DeepseekV3ForCausalLM", "deepseek2"),
+    ("Lfm2ForCausalLM", "lfm2"),
+    ("Lfm2MoeForCausalLM", "lfm2moe"),
 ];
 
 /// Whole numbers: the configuration's fields, and keys behind the architecture.
-const SIZES: [(&str, &str); 27] = [
+const SIZES: [(&str, &str); 29] = [
     ("max_position_embeddings", "context_length"),
     ("hidden_size", "embedding_length"),
     ("intermediate_size", "feed_forward_length"),
@@ -53,10 +55,13 @@ const SIZES: [(&str, &str); 27] = [
     ("linear_num_value_heads", "ssm.time_step_rank"),
     ("full_attention_interval", "full_attention_interval"),
     ("shared_expert_intermediate_size", "expert_shared_feed_forward_length"),
+    ("conv_L_cache", "shortconv.l_cache"),
+    ("num_dense_layers", "leading_dense_block_count"),
 ];
 
 /// Numbers: the configuration's fields, and keys behind the architecture.
-const NUMBERS: [(&str, &str); 7] = [
+const NUMBERS: [(&str, &str); 8] = [
+    ("norm_eps", "attention.layer_norm_rms_epsilon"),
     ("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
     ("routed_scaling_factor", "expert_weights_scale"),
     ("attention_multiplier", "attention.scale"),
@@ -81,7 +86,7 @@ pub(crate) fn number(value: &Value) -> Option<f32> {
 pub(crate) fn write(writer: &mut Writer, config: &Value) {
     let name = architecture(config);
     writer.key("general.architecture", Key::Text(name));
-    let mut written = Vec::new();
+    let mut written = if name.starts_with("lfm2") { lfm2(writer, name, config) } else { Vec::new() };
     for (field, key) in SIZES {
         let is_latent = name == "deepseek2" && key.starts_with("attention.key_length");
         if let Some(size) = config[field].as_u64().filter(|_| !is_latent && !written.contains(&key)) {
@@ -90,7 +95,8 @@ pub(crate) fn write(writer: &mut Writer, config: &Value) {
         }
     }
     for (field, key) in NUMBERS {
-        if let Some(value) = number(&config[field]) {
+        if let Some(value) = number(&config[field]).filter(|_| !written.contains(&key)) {
+            written.push(key);
             writer.key(&format!("{name}.{key}"), Key::F32(value));
         }
     }
@@ -105,9 +111,26 @@ pub(crate) fn write(writer: &mut Writer, config: &Value) {
         }
         _ => super::delta::keys(writer, name, config),
     }
-    if matches!(name, "deepseek2" | "glm4moe") {
+    if matches!(name, "deepseek2" | "glm4moe" | "lfm2moe") {
         writer.key(&format!("{name}.expert_gating_func"), Key::U32(2));
         let normalised = config["norm_topk_prob"] == Value::Bool(true);
         writer.key(&format!("{name}.expert_weights_norm"), Key::Bool(normalised));
     }
+}
+
+/// LFM2: key and value heads of each layer, and the width of dense feed-forward parts as it is.
+/// Returns the keys that it writes.
+fn lfm2(writer: &mut Writer, name: &str, config: &Value) -> Vec<&'static str> {
+    let size = |field: &str| i32::try_from(config[field].as_i64().unwrap()).unwrap();
+    let kinds = config["layer_types"].as_array().unwrap().iter();
+    let heads = kinds.map(|kind| if *kind == "conv" { 0 } else { size("num_key_value_heads") });
+    writer.key(&format!("{name}.attention.head_count_kv"), Key::I32s(&heads.collect::<Vec<_>>()));
+    if config["block_auto_adjust_ff_dim"] != true {
+        return vec!["attention.head_count_kv"];
+    }
+    let scaled =
+        config["block_ffn_dim_multiplier"].as_f64().unwrap() * f64::from(2 * size("intermediate_size") / 3);
+    let width = (scaled as u32).next_multiple_of(u32::try_from(size("block_multiple_of")).unwrap());
+    writer.key(&format!("{name}.feed_forward_length"), Key::U32(width));
+    vec!["attention.head_count_kv", "feed_forward_length"]
 }

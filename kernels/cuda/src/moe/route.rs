@@ -1,6 +1,6 @@
 //! Router: chooses the experts of each token, and their weights.
 
-use ops::{Routing, Scoring};
+use ops::{Routing, SIGMOID_EPS, Scoring};
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
@@ -39,7 +39,8 @@ impl MoeRoute {
         let (groups, top_groups, normalize, scale) = match scoring {
             Scoring::Softmax { normalize } => (1, 1, normalize, 1.0),
             Scoring::SoftmaxOfChosen => (1, 1, true, 1.0),
-            Scoring::Sigmoid { groups, top_groups, normalize, scale } => {
+            Scoring::Sigmoid { groups, top_groups, normalize, eps, scale } => {
+                assert_eq!(eps.to_bits(), SIGMOID_EPS.to_bits(), "moe_route: constant of the sum");
                 (size(groups), size(top_groups), normalize, scale)
             }
         };
@@ -77,7 +78,8 @@ impl MoeRoute {
     }
 
     pub(crate) fn variants() -> Vec<Variant> {
-        let sigmoid = Scoring::Sigmoid { groups: 1, top_groups: 1, normalize: true, scale: 1.0 };
+        let sigmoid =
+            Scoring::Sigmoid { groups: 1, top_groups: 1, normalize: true, eps: SIGMOID_EPS, scale: 1.0 };
         let all = [
             (8, Scoring::Softmax { normalize: true }),
             (128, Scoring::Softmax { normalize: true }),

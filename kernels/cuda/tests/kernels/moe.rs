@@ -5,7 +5,7 @@ use cuda_kernels::{
     ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Tolerance, moe_align_reference, moe_combine_reference,
     moe_route_reference,
 };
-use ops::{Routing, Scoring, reference};
+use ops::{Routing, SIGMOID_EPS, Scoring, reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
@@ -56,8 +56,13 @@ fn softmax_is_over_all_experts_or_the_chosen_ones() {
 
 #[test]
 fn groups_go_by_two_best_and_corrections_keep_weights() {
-    let scoring =
-        |groups, top_groups, normalize| Scoring::Sigmoid { groups, top_groups, normalize, scale: 2.5 };
+    let scoring = |groups, top_groups, normalize| Scoring::Sigmoid {
+        groups,
+        top_groups,
+        normalize,
+        eps: SIGMOID_EPS,
+        scale: 2.5,
+    };
     check(&[scoring(4, 2, true), scoring(8, 3, false), scoring(1, 1, true)], 64, 6, true);
     check(&[scoring(8, 4, true)], 256, 8, true);
     check(&[scoring(8, 4, true)], 8, 3, false);
@@ -69,7 +74,8 @@ fn equal_scores_take_the_lower_expert_and_nan_differ() {
         let scores = [0.1, 2.0, -1.0, 2.0, 0.5, 3.0, -2.0, 2.0];
         let scoring = Scoring::Softmax { normalize: true };
         assert_eq!(route(device, &scores, None, (1, 4), scoring).0, [5, 1, 3, 7]);
-        let sigmoid = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 1.0 };
+        let sigmoid =
+            Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, eps: SIGMOID_EPS, scale: 1.0 };
         for scoring in [scoring, Scoring::SoftmaxOfChosen, sigmoid] {
             let mut chosen = route(device, &[f32::NAN; 8], None, (1, 4), scoring).0;
             chosen.sort_unstable();

@@ -7,7 +7,7 @@ use cuda_kernels::{
     LinearInput, LinearStore, LinearWeight, MlaAttention, MlaDecode, MoeLayer, MoeLinear, MoeRoute,
     PagedCache, Sample, StoredExperts,
 };
-use ops::{AttentionSpec, MlaShape, QkvShape, Routing, Scoring};
+use ops::{AttentionSpec, MlaShape, QkvShape, Routing, SIGMOID_EPS, Scoring};
 
 const SOME: DevicePtr = DevicePtr(4096);
 const ODD: DevicePtr = DevicePtr(4098);
@@ -188,7 +188,8 @@ fn experts_that_do_not_fit_are_refused() {
         ],
     );
     let route = |experts, per_token, groups| {
-        let scoring = Scoring::Sigmoid { groups, top_groups: 1, normalize: true, scale: 1.0 };
+        let scoring =
+            Scoring::Sigmoid { groups, top_groups: 1, normalize: true, eps: SIGMOID_EPS, scale: 1.0 };
         let (scores, chosen, weights) = (SOME, SOME, SOME);
         let routing = Routing { experts, per_token, scoring, correction: None, factors: None };
         MoeRoute { scores, chosen, weights, rows: 1, routing }

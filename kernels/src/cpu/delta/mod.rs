@@ -2,13 +2,11 @@
 //! the rule on each head's state, norm and output gate.
 //!
 //! Tokens are computed one after another, so a row doesn't depend on how its sequence was cut into
-//! steps. A task is one key head of one sequence with all its value heads. The last rows of a
-//! sequence may be tentative: they are computed on a copy of the state, and their inputs are kept.
-//! The next step applies as many of them as were right before its own rows.
+//! steps. A task is one key head of one sequence with all its value heads.
 
+mod group;
 mod piece;
 mod rule;
-mod states;
 
 use ops::{DeltaShape, DeltaWeights, Norm};
 
@@ -16,9 +14,9 @@ use super::Cpu;
 use super::isa::Kernel;
 use super::lanes::dots::Dots;
 use super::output::Output;
+use super::states::{FirstState, LayerStates, StateSequence, StateSizes};
+use group::GroupShape;
 use piece::{Outlet, Piece, ROWS};
-use states::GroupShape;
-pub use states::{DeltaState, DeltaStates, DeltaStatesShape};
 
 /// Weights of a layer in the order in which they are read.
 #[derive(Debug)]
@@ -32,45 +30,13 @@ pub struct DeltaLayer {
     norm: Norm<Vec<f32>>,
 }
 
-/// Rows of one sequence in a step.
-#[derive(Debug, Clone)]
-pub struct DeltaSequence {
-    /// Index of the sequence's first row.
-    pub first_row: usize,
-    /// Number of its rows.
-    pub rows: usize,
-    /// Slot of its state, which is one of a lane.
-    pub slot: usize,
-    /// State before the first row.
-    pub start: DeltaStart,
-    /// Number of the last rows that may be taken back.
-    pub tentative: usize,
-    /// States to keep, in the order of rows.
-    pub saves: Vec<DeltaSave>,
-}
-
-/// State before the first row of a sequence in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeltaStart {
-    /// No token has been seen.
-    Empty,
-    /// The state of the slot, after this many of the rows that were tentative in the last step.
-    Slot {
-        /// Number of rows that turned out to be right.
-        accepted: usize,
-    },
-}
-
-/// A state to keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeltaSave {
-    /// Number of the sequence's rows in this step that the state has seen, at least one.
-    pub rows: usize,
-    /// Slot for it.
-    pub slot: usize,
-}
-
 impl DeltaLayer {
+    /// Sizes of a layer's states.
+    pub fn state_sizes(shape: DeltaShape) -> StateSizes {
+        let group = GroupShape::of(shape);
+        StateSizes { slot: shape.key_heads * group.len(), row: shape.key_heads * group.row() }
+    }
+
     /// Reorders weights.
     ///
     /// # Panics
@@ -122,8 +88,8 @@ pub fn gated_delta(
     cpu: &Cpu,
     weights: &DeltaLayer,
     (projected, rates): (&[f32], &[f32]),
-    sequences: &[DeltaSequence],
-    state: &mut DeltaState,
+    sequences: &[StateSequence],
+    state: &mut LayerStates,
     out: &mut [f32],
 ) {
     let shape = weights.shape;
@@ -132,12 +98,11 @@ pub fn gated_delta(
         projected.len() == rows * shape.projected_width() && rates.len() == rows * shape.rates_width(),
         "rows of gated_delta"
     );
-    assert_eq!(state.shape.layer, shape, "sizes of states");
-    check(state.shape, sequences, rows);
+    state.check(DeltaLayer::state_sizes(shape), sequences, rows);
     // Each token of a head touches its matrix three times.
     let cost = rows * shape.key_dim * shape.out_width() * 3;
-    let (states, tentative) = (Output::new(&mut state.states), Output::new(&mut state.tentative));
-    let (out, of_states) = (Output::new(out), state.shape);
+    let (states, tentative) = (Output::new(&mut state.slots), Output::new(&mut state.tentative));
+    let (out, most_tentative) = (Output::new(out), state.shape.tentative);
     cpu.parallel_for(sequences.len() * shape.key_heads, cost, |task| {
         let (sequence, key_head) = (&sequences[task / shape.key_heads], task % shape.key_heads);
         let (states, tentative) = (&states, &tentative);
@@ -147,7 +112,7 @@ pub fn gated_delta(
             rates,
             sequence,
             key_head,
-            of_states,
+            most_tentative,
             states,
             tentative,
             out: &out,
@@ -155,32 +120,14 @@ pub fn gated_delta(
     });
 }
 
-/// Checks that no two tasks can touch the same state or row.
-fn check(shape: DeltaStatesShape, sequences: &[DeltaSequence], rows: usize) {
-    let lanes = sequences.iter().map(|one| one.slot);
-    assert!(lanes.clone().all(|slot| slot < shape.lanes), "a slot of a sequence is one of a lane");
-    let mut slots: Vec<usize> =
-        lanes.chain(sequences.iter().flat_map(|one| one.saves.iter().map(|save| save.slot))).collect();
-    slots.sort_unstable();
-    assert!(slots.is_sorted_by(|a, b| a < b), "each state has a slot of its own");
-    let mut next = 0;
-    for one in sequences {
-        assert!(one.first_row >= next && one.tentative <= one.rows, "rows of a sequence");
-        let accepted = if let DeltaStart::Slot { accepted } = one.start { accepted } else { 0 };
-        assert!(one.tentative.max(accepted) <= shape.tentative, "tentative rows");
-        next = one.first_row + one.rows;
-    }
-    assert!(next <= rows, "rows of sequences");
-}
-
 /// One key head of one sequence.
 struct Task<'a> {
     weights: &'a DeltaLayer,
     projected: &'a [f32],
     rates: &'a [f32],
-    sequence: &'a DeltaSequence,
+    sequence: &'a StateSequence,
     key_head: usize,
-    of_states: DeltaStatesShape,
+    most_tentative: usize,
     states: &'a Output<'a, f32>,
     tentative: &'a Output<'a, f32>,
     out: &'a Output<'a, f32>,
@@ -189,13 +136,13 @@ struct Task<'a> {
 impl Kernel for Task<'_> {
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        let DeltaSequence { rows, slot, start, tentative, .. } = *self.sequence;
+        let StateSequence { rows, slot, start, tentative, .. } = *self.sequence;
         let row = GroupShape::of(self.weights.shape).row();
         let (state, kept) = (self.state(slot), self.kept_rows(slot));
         let mut piece = Piece::new(self.weights, self.key_head);
         match start {
-            DeltaStart::Empty => state.fill(0.0),
-            DeltaStart::Slot { accepted } => {
+            FirstState::Empty => state.fill(0.0),
+            FirstState::Slot { accepted } => {
                 for rows in kept[..accepted * row].chunks(ROWS * row) {
                     piece.clear();
                     rows.chunks_exact(row).for_each(|kept| piece.push_kept(kept));
@@ -225,7 +172,7 @@ impl Task<'_> {
     /// Rows of this task's sequence that may be taken back.
     #[expect(clippy::mut_from_ref, unsafe_code, reason = "each task its groups")]
     fn kept_rows(&self, slot: usize) -> &mut [f32] {
-        let size = GroupShape::of(self.weights.shape).row() * self.of_states.tentative;
+        let size = GroupShape::of(self.weights.shape).row() * self.most_tentative;
         let at = (slot * self.weights.shape.key_heads + self.key_head) * size;
         // SAFETY: as above.
         unsafe { self.tentative.part(at, size) }

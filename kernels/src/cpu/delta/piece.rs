@@ -6,8 +6,8 @@ use super::super::activation::silu;
 use super::super::lanes::{LANES, Lanes};
 use super::super::output::Output;
 use super::DeltaLayer;
+use super::group::GroupShape;
 use super::rule::HeadRows;
-use super::states::GroupShape;
 
 /// Maximum number of rows in a piece.
 pub(super) const ROWS: usize = 16;

@@ -6,7 +6,7 @@
 //! tile of columns stays in the first-level cache for all rows of a piece.
 
 use super::super::lanes::{LANES, Lanes};
-use super::states::GroupShape;
+use super::group::GroupShape;
 
 /// Number of vectors in a tile: 128 rows of a matrix are 32 KiB.
 const TILE: usize = 4;

@@ -52,7 +52,9 @@ impl WorkKinds {
         let shape = match &config.layers[0].attention {
             AttentionConfig::Grouped(sizes) => sizes.shape,
             AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
-            AttentionConfig::Delta(_) => return Self { decode: None, tiles: None },
+            AttentionConfig::Delta(_) | AttentionConfig::ShortConv(_) => {
+                return Self { decode: None, tiles: None };
+            }
         };
         let by_tiles = AttentionPrefill::supports(shape);
         let tiles = by_tiles.then(|| TileKind::new(AttentionPrefill::TILE_ROWS, deterministic));

@@ -19,7 +19,7 @@ use super::supported;
 use super::weights::{DeviceMatrix, DeviceVector, INTERLEAVED, Rope};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, LayerInput,
-    MlaShape, Norm, RopeTable, Routing, Store, TensorRole,
+    MlaShape, Norm, RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
@@ -36,6 +36,7 @@ impl Backend for CudaBackend {
     // There are no kernels for these yet, so there is nothing to load.
     type SigmoidGate = Infallible;
     type DeltaWeights = Infallible;
+    type ShortConv = Infallible;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<DeviceMatrix, LoadError> {
         let (driver, weights) = self.upload();
@@ -96,6 +97,14 @@ impl Backend for CudaBackend {
         _: DeltaWeights<WeightTensor>,
     ) -> Result<Infallible, LoadError> {
         Err(supported::unsupported(supported::DELTA))
+    }
+
+    fn short_conv_weights(
+        &mut self,
+        _: ShortConvShape,
+        _: ShortConvWeights<WeightTensor>,
+    ) -> Result<Infallible, LoadError> {
+        Err(supported::unsupported(supported::SHORT_CONV))
     }
 
     fn embed(&mut self, table: &DeviceMatrix, factor: f32, out: &mut Tensor) {
@@ -250,6 +259,10 @@ impl Backend for CudaBackend {
     }
 
     fn gated_delta(&mut self, _: usize, weights: &Infallible, _: &Tensor, _: &Tensor, _: &mut Tensor) {
+        match *weights {}
+    }
+
+    fn short_conv(&mut self, _: usize, weights: &Infallible, _: &Tensor, _: &mut Tensor) {
         match *weights {}
     }
 

@@ -37,6 +37,7 @@ fn what_has_no_kernel_is_refused_at_load() {
         ("moe-bf16", "moe_intermediate_size", 20, "experts of 48 by 20"),
         ("moe-bf16", "num_experts", 2048, "2 of 2048 experts in 1 groups"),
         ("qwen3-next-bf16", "full_attention_interval", 4, "the gated delta rule (Gated DeltaNet)"),
+        ("lfm2-bf16", "hidden_size", 32, "short gated convolutions"),
         ("qwen3-next-bf16", "full_attention_interval", 1, "output gates"),
         ("deepseek-bf16", "kv_lora_rank", 36, "compressed rows of 36 for heads of 16 + 8 and values of 20"),
     ];

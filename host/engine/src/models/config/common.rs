@@ -157,6 +157,25 @@ pub(super) fn experts(fields: Fields<'_>, names: [&str; 2]) -> Result<(usize, us
     Ok((experts, per_token))
 }
 
+/// For each layer whether it is of the second of two kinds, which a field lists.
+pub(super) fn kinds(
+    fields: Fields<'_>,
+    name: &str,
+    kinds: [&str; 2],
+) -> Result<Option<Vec<bool>>, LoadError> {
+    let count = layers(fields)?;
+    let Some(listed) = fields.get(name) else { return Ok(None) };
+    let is_second = |kind: &Value| match kind.as_str() {
+        Some(kind) if kind == kinds[0] => Some(false),
+        Some(kind) if kind == kinds[1] => Some(true),
+        _ => None,
+    };
+    let all = listed.as_array().filter(|all| all.len() == count);
+    let all: Option<Vec<bool>> = all.and_then(|all| all.iter().map(is_second).collect());
+    let expected = format!("{count} of {:?} and {:?}", kinds[0], kinds[1]);
+    all.map(Some).ok_or_else(|| fields.error(name, &expected, listed))
+}
+
 /// Window of each layer, from `layer_types`. Without that field, `default` says which layers have
 /// one.
 pub(super) fn windows(

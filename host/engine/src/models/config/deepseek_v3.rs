@@ -8,7 +8,7 @@ use super::{
 };
 use crate::models::LoadError;
 use crate::models::fields::Fields;
-use crate::models::ops::{ExpertActivation, MlaShape, RopeScaling, RopeSpec, Scoring};
+use crate::models::ops::{ExpertActivation, MlaShape, RopeScaling, RopeSpec, SIGMOID_EPS, Scoring};
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     let dense = fields.optional_size("first_k_dense_replace", 0..=1 << 16)?.unwrap_or(0);
@@ -109,6 +109,7 @@ fn scoring(fields: Fields<'_>, experts: usize, per_token: usize) -> Result<Scori
         groups,
         top_groups,
         normalize: fields.flag("norm_topk_prob")?.unwrap_or(true),
+        eps: SIGMOID_EPS,
         scale: fields.positive("routed_scaling_factor")?.unwrap_or(1.0) as f32,
     })
 }

@@ -1,8 +1,6 @@
 //! GLM-4.5 and 4.7 with experts: grouped attention with a rotary embedding of half of each head.
 //! GLM-4.7-Flash has the layers of DeepSeek-V3.
 
-use serde_json::Value;
-
 use super::common;
 use super::deepseek_v3;
 use super::{AttentionBias, AttentionConfig, GroupedConfig, LayerConfig, ModelConfig};
@@ -28,19 +26,9 @@ pub(super) fn read_moe(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
 
 /// GLM-4.7-Flash. Without `mlp_layer_types`, all layers but the first have experts.
 pub(super) fn read_lite(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
-    let Some(kinds) = fields.get("mlp_layer_types") else {
-        let dense = fields.optional_size("first_k_dense_replace", 0..=1 << 16)?.unwrap_or(1);
-        return deepseek_v3::read_with(fields, |i| i < dense);
-    };
-    let count = common::layers(fields)?;
-    let is_dense = |kind: &Value| match kind.as_str() {
-        Some("dense") => Some(true),
-        Some("sparse") => Some(false),
-        _ => None,
-    };
-    let all = kinds.as_array().filter(|kinds| kinds.len() == count);
-    let all: Option<Vec<bool>> = all.and_then(|kinds| kinds.iter().map(is_dense).collect());
-    let expected = format!("{count} of \"dense\" and \"sparse\"");
-    let all = all.ok_or_else(|| fields.error("mlp_layer_types", &expected, kinds))?;
-    deepseek_v3::read_with(fields, |i| all[i])
+    if let Some(sparse) = common::kinds(fields, "mlp_layer_types", ["dense", "sparse"])? {
+        return deepseek_v3::read_with(fields, |i| !sparse[i]);
+    }
+    let dense = fields.optional_size("first_k_dense_replace", 0..=1 << 16)?.unwrap_or(1);
+    deepseek_v3::read_with(fields, |i| i < dense)
 }

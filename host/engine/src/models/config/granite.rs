@@ -53,7 +53,7 @@ fn read(fields: Fields<'_>, layer: LayerConfig) -> Result<ModelConfig, LoadError
         AttentionConfig::Grouped(sizes) => {
             AttentionConfig::Grouped(GroupedConfig { scale: factor("attention_multiplier")? as f32, ..sizes })
         }
-        other @ (AttentionConfig::Latent(_) | AttentionConfig::Delta(_)) => other,
+        other => other,
     };
     let layers = vec![LayerConfig { attention, ..layer }; common::layers(fields)?];
     let factors = Factors {

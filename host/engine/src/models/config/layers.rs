@@ -2,7 +2,7 @@
 
 use super::LayerCache;
 use crate::models::ops::{
-    DeltaShape, ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring,
+    DeltaShape, ExpertActivation, GateActivation, MlaShape, QkvShape, RopeSpec, Scoring, ShortConvShape,
 };
 
 /// The part of a layer that mixes tokens.
@@ -14,6 +14,26 @@ pub enum AttentionConfig {
     Latent(LatentConfig),
     /// Each head keeps a state of fixed size instead of keys and values (gated delta rule).
     Delta(DeltaShape),
+    /// Each channel keeps its last inputs instead (short gated convolution).
+    ShortConv(ShortConvConfig),
+}
+
+/// A short gated convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShortConvConfig {
+    /// Channels, and tokens that the convolution sees.
+    pub shape: ShortConvShape,
+    /// Whether the convolution and both projections have biases.
+    pub bias: bool,
+}
+
+/// State of fixed size that a layer keeps of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateShape {
+    /// Of the gated delta rule.
+    Delta(DeltaShape),
+    /// Of a short gated convolution.
+    ShortConv(ShortConvShape),
 }
 
 /// Sizes and optional parts of grouped-query attention.
@@ -227,7 +247,16 @@ impl AttentionConfig {
                     Some(window) => LayerCache::Window { kv_heads, head_dim, window },
                 })
             }
-            (Self::Delta(_), _) => None,
+            (Self::Delta(_) | Self::ShortConv(_), _) => None,
+        }
+    }
+
+    /// The state that a layer keeps instead; `None` for one that has a KV cache.
+    pub(in crate::models) fn state(&self) -> Option<StateShape> {
+        match *self {
+            Self::Delta(shape) => Some(StateShape::Delta(shape)),
+            Self::ShortConv(config) => Some(StateShape::ShortConv(config.shape)),
+            Self::Grouped(_) | Self::Latent(_) => None,
         }
     }
 }

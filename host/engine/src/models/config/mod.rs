@@ -9,6 +9,7 @@ mod glm4;
 mod gpt_oss;
 mod granite;
 mod layers;
+mod lfm2;
 mod llama;
 mod ministral3;
 mod phi3;
@@ -24,13 +25,12 @@ use serde_json::{Map, Value};
 
 pub use layers::{
     AttentionBias, AttentionConfig, ExpertLayout, ExpertsConfig, GatedConfig, GatedLayout, GroupedConfig,
-    LatentConfig, LayerConfig, MlpConfig, ProjectionLayout, SharedExpert,
+    LatentConfig, LayerConfig, MlpConfig, ProjectionLayout, SharedExpert, ShortConvConfig, StateShape,
 };
 pub use quantization::Quantization;
 
 use super::LoadError;
 use super::fields::Fields;
-use super::ops::DeltaShape;
 use crate::files::ModelFiles;
 
 const FILE: &str = "config.json";
@@ -39,7 +39,7 @@ type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
 /// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
 /// reader of the configuration.
-const FAMILIES: [(&str, &[&str], Reader); 20] = [
+const FAMILIES: [(&str, &[&str], Reader); 22] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
     ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
@@ -50,6 +50,8 @@ const FAMILIES: [(&str, &[&str], Reader); 20] = [
     ("Qwen3_5ForCausalLM", &["qwen3_5_text"], qwen3_5::read_dense),
     ("Qwen3_5MoeForCausalLM", &["qwen3_5_moe_text"], qwen3_5::read_moe),
     ("Qwen3NextForCausalLM", &["qwen3_next"], qwen3_5::read_next),
+    ("Lfm2ForCausalLM", &["lfm2"], lfm2::read_dense),
+    ("Lfm2MoeForCausalLM", &["lfm2_moe"], lfm2::read_moe),
     ("Gemma3ForCausalLM", &["gemma3_text"], gemma3::read),
     ("Gemma4ForCausalLM", &["gemma4_text"], gemma4::read),
     ("Phi3ForCausalLM", &["phi3"], phi3::read),
@@ -180,11 +182,8 @@ impl ModelConfig {
 
     /// States that layers keep of a sequence, of one shape: the shape, and the number of layers;
     /// `None` for a model without such layers.
-    pub fn states(&self) -> Option<(DeltaShape, usize)> {
-        let shapes = self.layers.iter().filter_map(|layer| match layer.attention {
-            AttentionConfig::Delta(shape) => Some(shape),
-            AttentionConfig::Grouped(_) | AttentionConfig::Latent(_) => None,
-        });
+    pub fn states(&self) -> Option<(StateShape, usize)> {
+        let shapes = self.layers.iter().filter_map(|layer| layer.attention.state());
         Some((shapes.clone().next()?, shapes.count()))
     }
 }

@@ -1,8 +1,6 @@
 //! Qwen3.5 and 3.6, dense and with experts, and Qwen3-Next: the gated delta rule in three layers of
 //! four, attention with an output gate in the fourth.
 
-use serde_json::Value;
-
 use super::common;
 use super::{
     AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LayerConfig, MlpConfig, ModelConfig,
@@ -103,20 +101,11 @@ fn delta(fields: Fields<'_>, layout: DeltaLayout) -> Result<DeltaShape, LoadErro
 
 /// Which layers have attention, from `layer_types` or else every `full_attention_interval`th.
 fn attention_layers(fields: Fields<'_>) -> Result<Vec<bool>, LoadError> {
-    let count = common::layers(fields)?;
-    let Some(kinds) = fields.get("layer_types") else {
-        let interval = fields.optional_size("full_attention_interval", 1..=1 << 16)?.unwrap_or(4);
-        return Ok((0..count).map(|i| (i + 1).is_multiple_of(interval)).collect());
-    };
-    let is_attention = |kind: &Value| match kind.as_str() {
-        Some("full_attention") => Some(true),
-        Some("linear_attention") => Some(false),
-        _ => None,
-    };
-    let all = kinds.as_array().filter(|kinds| kinds.len() == count);
-    let all: Option<Vec<bool>> = all.and_then(|kinds| kinds.iter().map(is_attention).collect());
-    let expected = format!("{count} of \"linear_attention\" and \"full_attention\"");
-    all.ok_or_else(|| fields.error("layer_types", &expected, kinds))
+    if let Some(listed) = common::kinds(fields, "layer_types", ["linear_attention", "full_attention"])? {
+        return Ok(listed);
+    }
+    let interval = fields.optional_size("full_attention_interval", 1..=1 << 16)?.unwrap_or(4);
+    Ok((0..common::layers(fields)?).map(|i| (i + 1).is_multiple_of(interval)).collect())
 }
 
 fn experts(fields: Fields<'_>) -> Result<ExpertsConfig, LoadError> {

@@ -8,9 +8,10 @@ mod mla;
 mod mlp;
 mod moe;
 mod per_layer;
+mod short_conv;
 mod stream;
 
-use super::config::{AttentionConfig, GatedLayout, LayerConfig, MlpConfig, ModelConfig};
+use super::config::{AttentionConfig, GatedLayout, LayerConfig, MlpConfig, ModelConfig, StateShape};
 use super::loading::Loading;
 use super::ops::Norm;
 use super::{Backend, LoadError};
@@ -22,6 +23,7 @@ use mlp::{GatedMlp, MlpScratch};
 use moe::MoeMlp;
 pub(super) use per_layer::PerLayerTable;
 use per_layer::{PerLayerInput, PerLayerScratch};
+use short_conv::ShortConvMixer;
 pub(super) use stream::ResidualStream;
 
 /// One layer.
@@ -44,6 +46,7 @@ enum Mixer<B: Backend> {
     Grouped(GroupedAttention<B>),
     Latent(LatentAttention<B>),
     Delta(DeltaMixer<B>),
+    ShortConv(ShortConvMixer<B>),
 }
 
 #[derive(Debug)]
@@ -63,6 +66,7 @@ pub(super) struct LayerScratch<B: Backend> {
     delta: delta::DeltaScratch<B::Tensor>,
     /// Those of dense feed-forward parts, by their widths.
     gated: Vec<(usize, MlpScratch<B::Tensor>)>,
+    short_conv: short_conv::ShortConvScratch<B::Tensor>,
     experts: moe::MoeLayerScratch<B>,
     both: BothScratch<B>,
     pub(super) per_layer: PerLayerScratch<B::Tensor>,
@@ -74,12 +78,17 @@ impl<B: Backend> LayerScratch<B> {
         let layers = || config.layers.iter();
         let latent = layers().find_map(|layer| match &layer.attention {
             AttentionConfig::Latent(sizes) => Some(sizes),
-            AttentionConfig::Grouped(_) | AttentionConfig::Delta(_) => None,
+            _ => None,
         });
         let grouped = layers().filter_map(|layer| match &layer.attention {
             AttentionConfig::Grouped(sizes) => Some(AttentionScratch::<B::Tensor>::widths(sizes)),
-            AttentionConfig::Latent(_) | AttentionConfig::Delta(_) => None,
+            _ => None,
         });
+        let (delta, conv) = match config.states() {
+            Some((StateShape::Delta(shape), _)) => (Some(shape), None),
+            Some((StateShape::ShortConv(shape), _)) => (None, Some(shape)),
+            None => (None, None),
+        };
         let gated = layers().filter_map(|layer| Some(layer.mlp.gated()?.intermediate));
         let experts = layers().find_map(|layer| match &layer.mlp {
             MlpConfig::Experts(sizes) => Some(sizes),
@@ -92,8 +101,9 @@ impl<B: Backend> LayerScratch<B> {
         Ok(Self {
             grouped: each_once(grouped, |widths| AttentionScratch::new(backend, widths))?,
             latent: mla::MlaLayerScratch::new(backend, latent)?,
-            delta: delta::DeltaScratch::new(backend, config.states().map(|(shape, _)| shape))?,
+            delta: delta::DeltaScratch::new(backend, delta)?,
             gated: each_once(gated, |width| MlpScratch::new(backend, width))?,
+            short_conv: short_conv::ShortConvScratch::new(backend, conv)?,
             experts: moe::MoeLayerScratch::new(backend, experts)?,
             both: BothScratch::new(backend, (both, config.hidden))?,
             per_layer: PerLayerScratch::new(backend, config)?,
@@ -142,6 +152,9 @@ impl<B: Backend> Mixer<B> {
             AttentionConfig::Delta(shape) => {
                 let prefix = format!("{layer}.linear_attn");
                 Self::Delta(DeltaMixer::load(loading, &prefix, hidden, *shape)?)
+            }
+            AttentionConfig::ShortConv(config) => {
+                Self::ShortConv(ShortConvMixer::load(loading, &format!("{layer}.conv"), *config)?)
             }
         })
     }
@@ -214,12 +227,13 @@ impl<B: Backend> Layer<B> {
         scratch: &mut LayerScratch<B>,
         stream: &mut ResidualStream<B>,
     ) {
-        let LayerScratch { grouped, latent, delta, gated, experts, both, per_layer } = scratch;
+        let LayerScratch { grouped, latent, delta, short_conv, gated, experts, both, per_layer } = scratch;
         let place = (index, rope, self.input_norm.as_ref());
         match &self.mixer {
             Mixer::Grouped(layer) => layer.forward(backend, place, of_key(grouped, layer.widths), stream),
             Mixer::Latent(layer) => layer.forward(backend, place, latent, stream),
             Mixer::Delta(layer) => layer.forward(backend, (index, place.2), delta, stream),
+            Mixer::ShortConv(layer) => layer.forward(backend, (index, place.2), short_conv, stream),
         }
         let norm = self.mlp_norm.as_ref();
         match &self.mlp {

@@ -118,7 +118,13 @@ fn deepseek_v3_and_kimi_have_mla_and_dense_then_moe() {
     assert!((f64::from(sizes.scale) - magnitude * magnitude / 4.0).abs() < 1e-6, "{}", sizes.scale);
     assert_eq!(config.cache(), [LayerCache::Latent { width: 36 }; 2]);
     assert_eq!(config.layers[0].mlp, MlpConfig::swiglu(16));
-    let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
+    let scoring = Scoring::Sigmoid {
+        groups: 4,
+        top_groups: 2,
+        normalize: true,
+        eps: crate::models::ops::SIGMOID_EPS,
+        scale: 2.5,
+    };
     assert_eq!(
         (experts(&config, 1).scoring, experts(&config, 1).shared),
         (scoring, Some(SharedExpert { intermediate: 24, gated: false }))
