@@ -23,7 +23,7 @@ mod value;
 pub use error::GgufError;
 pub use header::{MAGIC, TensorInfo};
 pub use model::{FilePart, Gguf, MOST_PARTS, part_count};
-pub use names::{Source, TensorNames};
+pub use names::{RowOrder, Source, TensorNames};
 
 pub use tensor_type::TensorType;
 pub use tokenizer::KIMI_PATTERN;

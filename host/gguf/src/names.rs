@@ -13,7 +13,7 @@ const WHOLE: [(&str, &str); 3] = [
 ];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 30] = [
+const OF_LAYER: [(&str, &str); 42] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -45,6 +45,28 @@ const OF_LAYER: [(&str, &str); 30] = [
     ("mlp.gate_up_proj", "ffn_up"),
     ("pre_feedforward_layernorm", "ffn_norm"),
     ("post_feedforward_layernorm", "post_ffw_norm"),
+    ("linear_attn.in_proj_qkv", "attn_qkv"),
+    ("linear_attn.in_proj_z", "attn_gate"),
+    ("linear_attn.in_proj_b", "ssm_beta"),
+    ("linear_attn.in_proj_a", "ssm_alpha"),
+    ("linear_attn.in_proj_qkvz", "ssm_in"),
+    ("linear_attn.in_proj_ba", "ssm_ba"),
+    ("linear_attn.norm", "ssm_norm"),
+    ("linear_attn.out_proj", "ssm_out"),
+    ("mlp.shared_expert.gate_proj", "ffn_gate_shexp"),
+    ("mlp.shared_expert.up_proj", "ffn_up_shexp"),
+    ("mlp.shared_expert.down_proj", "ffn_down_shexp"),
+    ("mlp.shared_expert_gate", "ffn_gate_inp_shexp"),
+];
+
+/// Names within a layer that are other ones as a whole.
+const WHOLE_OF_LAYER: [(&str, &str); 5] = [
+    ("self_attn.sinks", "attn_sinks.weight"),
+    ("mlp.gate.e_score_correction_bias", "exp_probs_b.bias"),
+    ("linear_attn.conv1d.weight", "ssm_conv1d.weight"),
+    ("linear_attn.dt_bias", "ssm_dt.bias"),
+    // Minus the exponential of the checkpoint's `A_log`.
+    ("linear_attn.A", "ssm_a"),
 ];
 
 /// Where a file has a tensor of the checkpoint.
@@ -54,9 +76,28 @@ pub struct Source {
     pub tensor: String,
     /// Part of the first dimension, where the file has the experts of a layer in one tensor.
     pub expert: Option<usize>,
-    /// Number of heads whose rows are to be reordered: row `2 j + s` of a head is row
-    /// `s · half a head + j` of the checkpoint.
-    pub neighbours_of: Option<usize>,
+    /// Order of the file's rows.
+    pub rows: RowOrder,
+}
+
+/// Order of the rows of a file's tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowOrder {
+    /// That of the checkpoint.
+    AsInCheckpoint,
+    /// Row `2 j + s` of each of so many heads is row `s · half a head + j` of the checkpoint.
+    Neighbours {
+        /// Number of heads.
+        heads: usize,
+    },
+    /// The tensor has the rows of two, which have equally many: of each head first those of the one,
+    /// then those of the other.
+    HalfOfEachHead {
+        /// Number of heads.
+        heads: usize,
+        /// Whether the rows are those of the second tensor.
+        second: bool,
+    },
 }
 
 /// Names of an architecture's tensors.
@@ -64,6 +105,8 @@ pub struct Source {
 pub struct TensorNames {
     /// Heads of queries, and of keys, whose rows are to be reordered.
     reordered: Option<(usize, usize)>,
+    /// Key heads, by which a layer's update rates and decays lie in one tensor.
+    rates_of: Option<usize>,
     /// The norm behind attention: of its result, or of what goes into the feed-forward part.
     post_attention_norm: &'static str,
 }
@@ -80,35 +123,45 @@ impl TensorNames {
             RopeRows::AsInCheckpoint => None,
             RopeRows::Neighbours => Some((heads(fields.heads()?), heads(fields.kv_heads()?))),
         };
+        let by_key_heads = gguf.has_tensor("blk.0.ssm_ba.weight");
+        let rates_of = by_key_heads.then(|| fields.key_heads().map(heads)).transpose()?;
         let named = gguf.has_tensor("blk.0.post_attention_norm.weight");
         let post_attention_norm = if named { "post_attention_norm" } else { "ffn_norm" };
-        Ok(Self { reordered, post_attention_norm })
+        Ok(Self { reordered, rates_of, post_attention_norm })
     }
 
     /// Where the file has the checkpoint's tensor `name`; `None` for a name that files have nothing
     /// for.
     pub fn find(&self, name: &str) -> Option<Source> {
         if let Some((_, tensor)) = WHOLE.iter().find(|(whole, _)| *whole == name) {
-            return Some(Source { tensor: (*tensor).to_owned(), expert: None, neighbours_of: None });
+            return Some(Source::whole((*tensor).to_owned()));
         }
         let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
-        let (part, kind) = match rest {
-            "self_attn.sinks" => return Some(Source::of_layer(layer, "attn_sinks.weight")),
-            "mlp.gate.e_score_correction_bias" => return Some(Source::of_layer(layer, "exp_probs_b.bias")),
-            _ => rest.rsplit_once('.')?,
-        };
+        if let Some((_, tensor)) = WHOLE_OF_LAYER.iter().find(|(own, _)| *own == rest) {
+            return Some(Source::of_layer(layer, tensor));
+        }
+        let (part, kind) = rest.rsplit_once('.')?;
         let (part, expert) = without_expert(part);
         let tensor = match part.as_str() {
             "post_attention_layernorm" => self.post_attention_norm,
             part => OF_LAYER.iter().find(|(own, _)| *own == part)?.1,
         };
-        let heads = self.reordered.and_then(|(queries, keys)| match tensor {
-            "attn_q" => Some(queries),
-            "attn_k" => Some(keys),
-            _ => None,
-        });
+        let (tensor, rows) = self.rows(tensor);
         let source = Source::of_layer(layer, &format!("{tensor}.{kind}"));
-        Some(Source { expert, neighbours_of: heads, ..source })
+        Some(Source { expert, rows, ..source })
+    }
+
+    /// The tensor that has the rows of another, and their order.
+    fn rows(&self, tensor: &'static str) -> (&'static str, RowOrder) {
+        let half = |heads, second| ("ssm_ba", RowOrder::HalfOfEachHead { heads, second });
+        match (tensor, self.reordered, self.rates_of) {
+            ("attn_q", Some((heads, _)), _) | ("attn_k", Some((_, heads)), _) => {
+                (tensor, RowOrder::Neighbours { heads })
+            }
+            ("ssm_beta", _, Some(heads)) => half(heads, false),
+            ("ssm_alpha", _, Some(heads)) => half(heads, true),
+            _ => (tensor, RowOrder::AsInCheckpoint),
+        }
     }
 
     /// Whether a tensor of the file changes results. Two kinds don't: factors of frequencies, which
@@ -121,7 +174,11 @@ impl TensorNames {
 
 impl Source {
     fn of_layer(layer: &str, tensor: &str) -> Self {
-        Self { tensor: format!("blk.{layer}.{tensor}"), expert: None, neighbours_of: None }
+        Self::whole(format!("blk.{layer}.{tensor}"))
+    }
+
+    fn whole(tensor: String) -> Self {
+        Self { tensor, expert: None, rows: RowOrder::AsInCheckpoint }
     }
 }
 
@@ -141,19 +198,25 @@ mod tests {
 
     #[test]
     fn checkpoint_names_lead_to_the_files_tensors() {
-        let names = TensorNames { reordered: Some((8, 2)), post_attention_norm: "ffn_norm" };
-        for (name, tensor, expert, heads) in [
-            ("lm_head.weight", "output.weight", None, None),
-            ("model.layers.3.self_attn.q_proj.weight", "blk.3.attn_q.weight", None, Some(8)),
-            ("model.layers.12.self_attn.k_proj.bias", "blk.12.attn_k.bias", None, Some(2)),
-            ("model.layers.0.mlp.experts.17.up_proj.weight", "blk.0.ffn_up_exps.weight", Some(17), None),
-            ("model.layers.0.mlp.experts.up_proj.bias", "blk.0.ffn_up_exps.bias", None, None),
-            ("model.layers.1.mlp.gate.weight", "blk.1.ffn_gate_inp.weight", None, None),
-            ("model.layers.1.mlp.gate.e_score_correction_bias", "blk.1.exp_probs_b.bias", None, None),
-            ("model.layers.1.post_attention_layernorm.weight", "blk.1.ffn_norm.weight", None, None),
+        let names =
+            TensorNames { reordered: Some((8, 2)), rates_of: Some(16), post_attention_norm: "ffn_norm" };
+        let neighbours = |heads| RowOrder::Neighbours { heads };
+        let decays = RowOrder::HalfOfEachHead { heads: 16, second: true };
+        let same = RowOrder::AsInCheckpoint;
+        for (name, tensor, expert, rows) in [
+            ("lm_head.weight", "output.weight", None, same),
+            ("model.layers.3.self_attn.q_proj.weight", "blk.3.attn_q.weight", None, neighbours(8)),
+            ("model.layers.12.self_attn.k_proj.bias", "blk.12.attn_k.bias", None, neighbours(2)),
+            ("model.layers.0.mlp.experts.17.up_proj.weight", "blk.0.ffn_up_exps.weight", Some(17), same),
+            ("model.layers.0.mlp.experts.up_proj.bias", "blk.0.ffn_up_exps.bias", None, same),
+            ("model.layers.1.mlp.gate.weight", "blk.1.ffn_gate_inp.weight", None, same),
+            ("model.layers.1.mlp.gate.e_score_correction_bias", "blk.1.exp_probs_b.bias", None, same),
+            ("model.layers.0.linear_attn.in_proj_a.weight", "blk.0.ssm_ba.weight", None, decays),
+            ("model.layers.0.linear_attn.A", "blk.0.ssm_a", None, same),
+            ("model.layers.1.post_attention_layernorm.weight", "blk.1.ffn_norm.weight", None, same),
         ] {
             let found = names.find(name).unwrap();
-            assert_eq!((found.tensor.as_str(), found.expert, found.neighbours_of), (tensor, expert, heads));
+            assert_eq!((found.tensor.as_str(), found.expert, found.rows), (tensor, expert, rows));
         }
         assert_eq!(names.find("model.layers.0.mlp.other.weight"), None);
         assert!(

@@ -115,3 +115,34 @@ fn what_a_gguf_model_lacks_or_has_too_much_is_named() {
     writer.key("general.architecture", Key::Text("rwkv\n7"));
     assert!(config(&writer).starts_with("architecture rwkv?7 is not supported; supported: llama, "));
 }
+
+#[test]
+fn faults_of_layers_with_states_are_named() {
+    let error = |values: u32, recurrent: &[bool]| {
+        let mut writer = Writer::default();
+        writer.key("general.architecture", Key::Text("qwen35"));
+        writer.tensor("token_embd.weight", 0, &[2, 4], vec![0; 32]);
+        for (key, number) in [
+            ("embedding_length", 4),
+            ("block_count", 3),
+            ("nextn_predict_layers", 1),
+            ("context_length", 8),
+            ("attention.head_count", 2),
+            ("ssm.time_step_rank", 4),
+            ("ssm.inner_size", values),
+            ("ssm.group_count", 2),
+            ("ssm.state_size", 8),
+            ("ssm.conv_kernel", 4),
+        ] {
+            writer.key(&format!("qwen35.{key}"), Key::U32(number));
+        }
+        writer.key("qwen35.attention.recurrent_layers", Key::Bools(recurrent));
+        let bytes = writer.finish();
+        let parts = [("f", bytes.as_slice())];
+        Gguf::parse(&parts).unwrap().file("config.json").map_err(|error| error.reason)
+    };
+    assert!(error(12, &[true, false, false]).is_ok());
+    assert_eq!(error(13, &[true, false]).unwrap_err(), "qwen35.ssm.inner_size 13 is not that of 4 heads");
+    let wanted = "qwen35.attention.recurrent_layers must have true or false for each of 2 layers";
+    assert_eq!(error(12, &[true]).unwrap_err(), wanted);
+}

@@ -98,7 +98,12 @@ impl StoredMatrix {
                 let one = |(codes, scales)| Self::Fp8 { codes, scales, block: *block };
                 is_whole.then(|| both().map(one).collect())
             }
-            Self::Transposed(_) | Self::Mxfp4 { .. } | Self::Blocks(_) => None,
+            Self::Mxfp4 { codes, scales } => {
+                let both = codes.parts(count).zip(scales.parts(count));
+                Some(both.map(|(codes, scales)| Self::Mxfp4 { codes, scales }).collect())
+            }
+            Self::Blocks(tensor) => Some(tensor.parts(count).map(Self::Blocks).collect()),
+            Self::Transposed(_) => None,
         }
     }
 

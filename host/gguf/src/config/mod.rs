@@ -2,6 +2,7 @@
 //! configuration has. One row for each architecture, and a file for what is its own.
 
 mod deepseek;
+mod delta;
 mod dense;
 mod experts;
 mod rope;
@@ -37,7 +38,7 @@ pub(crate) struct Architecture {
 }
 
 #[rustfmt::skip]
-const ARCHITECTURES: [Architecture; 12] = {
+const ARCHITECTURES: [Architecture; 15] = {
     use RopeRows::{AsInCheckpoint, Neighbours};
     [
         Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, own: experts::none },
@@ -49,6 +50,9 @@ const ARCHITECTURES: [Architecture; 12] = {
         Architecture { name: "qwen2", class: ("Qwen2ForCausalLM", "qwen2"), rows: AsInCheckpoint, own: experts::none },
         Architecture { name: "qwen3", class: ("Qwen3ForCausalLM", "qwen3"), rows: AsInCheckpoint, own: experts::none },
         Architecture { name: "qwen3moe", class: ("Qwen3MoeForCausalLM", "qwen3_moe"), rows: AsInCheckpoint, own: experts::qwen3 },
+        Architecture { name: "qwen35", class: ("Qwen3_5ForCausalLM", "qwen3_5_text"), rows: AsInCheckpoint, own: delta::qwen3_5 },
+        Architecture { name: "qwen35moe", class: ("Qwen3_5MoeForCausalLM", "qwen3_5_moe_text"), rows: AsInCheckpoint, own: delta::qwen3_5_moe },
+        Architecture { name: "qwen3next", class: ("Qwen3NextForCausalLM", "qwen3_next"), rows: AsInCheckpoint, own: delta::qwen3_next },
         Architecture { name: "gpt-oss", class: ("GptOssForCausalLM", "gpt_oss"), rows: AsInCheckpoint, own: experts::gpt_oss },
         Architecture { name: "glm4moe", class: ("Glm4MoeForCausalLM", "glm4_moe"), rows: AsInCheckpoint, own: deepseek::glm4 },
         Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek_v3"), rows: AsInCheckpoint, own: deepseek::own },
@@ -120,6 +124,11 @@ impl Fields<'_, '_> {
 
     pub(super) fn heads(&self) -> Result<u64, GgufError> {
         self.needed_size("attention.head_count")
+    }
+
+    /// Key heads of layers with the gated delta rule.
+    pub(super) fn key_heads(&self) -> Result<u64, GgufError> {
+        self.needed_size("ssm.group_count")
     }
 
     pub(super) fn kv_heads(&self) -> Result<u64, GgufError> {

@@ -73,10 +73,14 @@ pub(crate) fn config(folder: &Path) -> Value {
 
 /// Converts a directory: configuration and tensors, no tokenizer.
 pub(crate) fn convert(folder: &Path) -> Writer {
-    let (config, mut tensors) = (config(folder), tensors(folder));
+    let config = text_part(config(folder));
+    let of_text =
+        |(name, stored): (String, Stored)| (name.replace("model.language_model.", "model."), stored);
+    let mut tensors = tensors(folder).into_iter().map(of_text).collect();
     let mut writer = Writer::default();
     super::keys::write(&mut writer, &config);
     super::rope::write(&mut writer, &config);
+    super::delta::rename(&mut tensors, &config);
     split_packed_experts(&mut tensors);
     stack_experts(&mut tensors);
     split_projections(&mut tensors, &config);
@@ -91,7 +95,15 @@ pub(crate) fn convert(folder: &Path) -> Writer {
         };
         writer.tensor(&tensor, kind, &stored.shape, stored.bytes);
     }
+    super::delta::layer_ahead(&mut writer, &config);
     writer
+}
+
+/// The configuration of the language model, with the class of the whole one.
+fn text_part(config: Value) -> Value {
+    let Value::Object(mut text) = config["text_config"].clone() else { return config };
+    text.insert("architectures".to_owned(), config["architectures"].clone());
+    Value::Object(text)
 }
 
 /// Classes whose files have rows beside each other that are rotated together.
@@ -104,7 +116,18 @@ const WITH_NEIGHBOURS: [&str; 5] = [
 ];
 
 /// Classes whose files say `post_attention_norm`.
-const WITH_POST_NORM: [&str; 3] = ["GptOssForCausalLM", "Gemma3ForCausalLM", "Glm4MoeForCausalLM"];
+const WITH_POST_NORM: [&str; 6] = [
+    "GptOssForCausalLM",
+    "Gemma3ForCausalLM",
+    "Glm4MoeForCausalLM",
+    "Qwen3_5ForConditionalGeneration",
+    "Qwen3_5MoeForCausalLM",
+    "Qwen3NextForCausalLM",
+];
+
+/// Classes whose norms lack the one, which files have.
+const WITHOUT_ONE: [&str; 4] =
+    ["Gemma3ForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForCausalLM", "Qwen3NextForCausalLM"];
 
 /// The tensor under the file's name, its rows in the file's order. A vector becomes f32, as
 /// converters write it.
@@ -117,7 +140,8 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
     };
     let class = config["architectures"][0].as_str().unwrap();
     let stored = if stored.shape.len() == 1 { widened(stored) } else { stored };
-    let has_one_added = class == "Gemma3ForCausalLM" && name.ends_with("norm.weight");
+    let is_norm = name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
+    let has_one_added = WITHOUT_ONE.contains(&class) && is_norm;
     let stored = if has_one_added { one_added(stored) } else { stored };
     if let Some(whole) = whole {
         return Some((whole.to_owned(), stored));
@@ -150,7 +174,7 @@ fn one_added(stored: Stored) -> Stored {
     Stored { bytes: values.flat_map(f32::to_le_bytes).collect(), ..stored }
 }
 
-fn widened(stored: Stored) -> Stored {
+pub(crate) fn widened(stored: Stored) -> Stored {
     let halves = stored.bytes.chunks_exact(2);
     let bytes = match stored.dtype.as_str() {
         "BF16" => halves.flat_map(|two| [0, 0, two[0], two[1]]).collect(),

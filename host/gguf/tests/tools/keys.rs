@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::writer::{Key, Writer};
 
 /// Architectures: the checkpoint's class, and the file's name.
-const ARCHITECTURES: [(&str, &str); 13] = [
+const ARCHITECTURES: [(&str, &str); 16] = [
     ("LlamaForCausalLM", "llama"),
     ("MistralForCausalLM", "llama"),
     ("Ministral3ForCausalLM", "mistral3"),
@@ -16,16 +16,18 @@ const ARCHITECTURES: [(&str, &str); 13] = [
     ("Qwen2ForCausalLM", "qwen2"),
     ("Qwen3ForCausalLM", "qwen3"),
     ("Qwen3MoeForCausalLM", "qwen3moe"),
+    ("Qwen3_5ForConditionalGeneration", "qwen35"),
+    ("Qwen3_5MoeForCausalLM", "qwen35moe"),
+    ("Qwen3NextForCausalLM", "qwen3next"),
     ("GptOssForCausalLM", "gpt-oss"),
     ("Glm4MoeForCausalLM", "glm4moe"),
     ("DeepseekV3ForCausalLM", "deepseek2"),
 ];
 
 /// Whole numbers: the configuration's fields, and keys behind the architecture.
-const SIZES: [(&str, &str); 22] = [
+const SIZES: [(&str, &str); 27] = [
     ("max_position_embeddings", "context_length"),
     ("hidden_size", "embedding_length"),
-    ("num_hidden_layers", "block_count"),
     ("intermediate_size", "feed_forward_length"),
     ("moe_intermediate_size", "expert_feed_forward_length"),
     ("num_attention_heads", "attention.head_count"),
@@ -45,6 +47,12 @@ const SIZES: [(&str, &str); 22] = [
     ("kv_lora_rank", "attention.kv_lora_rank"),
     ("qk_rope_head_dim", "rope.dimension_count"),
     ("v_head_dim", "attention.value_length_mla"),
+    ("linear_conv_kernel_dim", "ssm.conv_kernel"),
+    ("linear_key_head_dim", "ssm.state_size"),
+    ("linear_num_key_heads", "ssm.group_count"),
+    ("linear_num_value_heads", "ssm.time_step_rank"),
+    ("full_attention_interval", "full_attention_interval"),
+    ("shared_expert_intermediate_size", "expert_shared_feed_forward_length"),
 ];
 
 /// Numbers: the configuration's fields, and keys behind the architecture.
@@ -87,13 +95,15 @@ pub(crate) fn write(writer: &mut Writer, config: &Value) {
         }
     }
     let size = |field: &str| u32::try_from(config[field].as_u64().unwrap()).unwrap();
+    let ahead = super::delta::layers_ahead(name);
+    writer.key(&format!("{name}.block_count"), Key::U32(size("num_hidden_layers") + ahead));
     match name {
         "gpt-oss" => writer.key("gpt-oss.expert_feed_forward_length", Key::U32(size("intermediate_size"))),
         "deepseek2" => {
             let width = size("qk_nope_head_dim") + size("qk_rope_head_dim");
             writer.key("deepseek2.attention.key_length_mla", Key::U32(width));
         }
-        _ => {}
+        _ => super::delta::keys(writer, name, config),
     }
     if matches!(name, "deepseek2" | "glm4moe") {
         writer.key(&format!("{name}.expert_gating_func"), Key::U32(2));

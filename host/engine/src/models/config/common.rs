@@ -93,6 +93,11 @@ pub(super) fn partial_rope(fields: Fields<'_>, head_dim: usize, default: f64) ->
     RopeSpec::from_fields(fields, context(fields)?, rotated)
 }
 
+/// What is added to norms that are stored without the one; GGUF files have it in their weights.
+pub(super) fn norm_offset(fields: Fields<'_>) -> Result<f32, LoadError> {
+    Ok(if fields.flag("norms_have_one_added")?.unwrap_or(false) { 0.0 } else { 1.0 })
+}
+
 /// Reads grouped-query attention without biases or norms; `head_dim` gives the width of a head from
 /// the number of heads, where the configuration has none.
 #[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]

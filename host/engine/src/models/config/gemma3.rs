@@ -46,8 +46,7 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     };
     let config = common::decoder(fields, windows.into_iter().map(layer).collect())?;
     Ok(ModelConfig {
-        // GGUF files have the one in their weights.
-        norm_offset: if fields.flag("norms_have_one_added")?.unwrap_or(false) { 0.0 } else { 1.0 },
+        norm_offset: common::norm_offset(fields)?,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(true),
         factors: Factors { embedding: embedding_factor(fields, config.hidden)?, ..Factors::NONE },
         ..config

@@ -28,7 +28,7 @@ pub(super) fn read_moe(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     read(fields, DeltaLayout::Whole, vec![experts; common::layers(fields)?])
 }
 
-/// Qwen3-Next, whose projections are stored by key heads.
+/// Qwen3-Next, whose projections are stored by key heads, unless they come from a GGUF file.
 pub(super) fn read_next(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     let experts = experts(fields)?;
     let step = fields.optional_size("decoder_sparse_step", 1..=1 << 16)?.unwrap_or(1);
@@ -40,7 +40,8 @@ pub(super) fn read_next(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
         Ok(MlpConfig::swiglu(common::intermediate(fields, "intermediate_size")?))
     };
     let mlps = (0..common::layers(fields)?).map(mlp).collect::<Result<_, LoadError>>()?;
-    read(fields, DeltaLayout::ByKeyHead, mlps)
+    let is_whole = fields.flag("linear_projections_are_whole")?.unwrap_or(false);
+    read(fields, if is_whole { DeltaLayout::Whole } else { DeltaLayout::ByKeyHead }, mlps)
 }
 
 /// Reads a model whose layers have these feed-forward parts.
@@ -72,13 +73,15 @@ fn read(fields: Fields<'_>, layout: DeltaLayout, mlps: Vec<MlpConfig>) -> Result
         mlp,
     };
     let config = common::decoder(fields, is_attention.into_iter().zip(mlps).map(layer).collect())?;
-    Ok(ModelConfig { norm_offset: 1.0, ..config })
+    Ok(ModelConfig { norm_offset: common::norm_offset(fields)?, ..config })
 }
 
 /// Sizes of the layers with the gated delta rule.
 fn delta(fields: Fields<'_>, layout: DeltaLayout) -> Result<DeltaShape, LoadError> {
     let size =
         |name, default, most| Ok::<_, LoadError>(fields.optional_size(name, 1..=most)?.unwrap_or(default));
+    // GGUF files have value heads in another order.
+    let is_strided = fields.flag("linear_value_heads_are_strided")?.unwrap_or(false);
     let shape = DeltaShape {
         key_heads: size("linear_num_key_heads", 16, 1024)?,
         value_heads: size("linear_num_value_heads", 32, 1024)?,
@@ -86,7 +89,7 @@ fn delta(fields: Fields<'_>, layout: DeltaLayout) -> Result<DeltaShape, LoadErro
         value_dim: size("linear_value_head_dim", 128, 1024)?,
         taps: fields.optional_size("linear_conv_kernel_dim", 2..=64)?.unwrap_or(4),
         layout,
-        pairing: HeadPairing::Neighbours,
+        pairing: if is_strided { HeadPairing::Strided } else { HeadPairing::Neighbours },
     };
     if shape.value_heads.is_multiple_of(shape.key_heads) {
         return Ok(shape);

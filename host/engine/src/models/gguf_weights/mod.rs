@@ -10,10 +10,10 @@ mod rows;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use gguf::{Source, TensorNames, TensorType};
+use gguf::{RowOrder, Source, TensorNames, TensorType};
 use kernels::ggml::BlockType;
 
-use self::rows::{alternate, mxfp4, without_neighbours};
+use self::rows::{alternate, half_of_each_head, mxfp4, without_neighbours};
 use super::LoadError;
 use super::finite;
 use super::stored::{CodeKind, StoredMatrix};
@@ -160,7 +160,8 @@ impl GgufWeights {
         }
     }
 
-    /// The tensor `name` of this shape, its rows in the order of the checkpoint.
+    /// The tensor `name` of this shape, its rows in the order of the checkpoint. Files lack dimensions
+    /// of one.
     fn raw(&self, name: &str, shape: &[usize]) -> Result<(Source, RawTensor), LoadError> {
         let source = self.names.find(name).ok_or_else(|| self.no_tensor(name))?;
         let whole = self.whole(&source)?;
@@ -169,16 +170,26 @@ impl GgufWeights {
             Some(_) => return Err(self.no_tensor(name)),
             None => whole,
         };
-        if raw.shape != shape {
+        let mut expected = shape.to_vec();
+        if let RowOrder::HalfOfEachHead { .. } = source.rows {
+            expected[0] *= 2;
+        }
+        let without_ones =
+            |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|size| *size != 1).collect() };
+        if without_ones(&raw.shape) != without_ones(&expected) {
             return Err(LoadError::Shape {
                 file: self.file_of(&source.tensor).to_owned(),
                 tensor: source.tensor,
-                expected: shape.to_vec(),
+                expected,
                 found: raw.shape,
             });
         }
-        let Some(heads) = source.neighbours_of else { return Ok((source, raw)) };
-        let file = without_neighbours(raw.bytes(), (shape[0], heads))?;
+        let raw = RawTensor { shape: shape.to_vec(), ..raw };
+        let file = match source.rows {
+            RowOrder::AsInCheckpoint => return Ok((source, raw)),
+            RowOrder::Neighbours { heads } => without_neighbours(raw.bytes(), (shape[0], heads))?,
+            RowOrder::HalfOfEachHead { heads, second } => half_of_each_head(raw.bytes(), heads, second)?,
+        };
         let range = 0..file.len();
         Ok((source, RawTensor { file, range, ..raw }))
     }

@@ -41,6 +41,18 @@ pub(super) fn without_neighbours(
     Ok(copied(copy))
 }
 
+/// The first or the second half of the rows of each head. `heads` that don't divide them into halves
+/// leave zeros for the rest.
+pub(super) fn half_of_each_head(bytes: &[u8], heads: usize, second: bool) -> Result<FileBytes, LoadError> {
+    let mut copy = memory(bytes.len() / 2)?;
+    let size = (copy.len() / heads.max(1)).max(1);
+    let halves = bytes.chunks_exact(size).skip(usize::from(second)).step_by(2);
+    for (to, from) in copy.chunks_exact_mut(size).zip(halves) {
+        to.copy_from_slice(from);
+    }
+    Ok(copied(copy))
+}
+
 /// Rows of `row` bytes, in turn from each of two tensors of one size.
 pub(super) fn alternate(even: &[u8], odd: &[u8], row: usize) -> Result<FileBytes, LoadError> {
     let mut copy = memory(even.len() + odd.len())?;
@@ -81,6 +93,14 @@ mod tests {
         // An odd head, which no model has, and more heads than rows.
         assert_eq!(without_neighbours(&rows, (16, 5)).unwrap()[..3], [0, 1, 2]);
         assert_eq!(&*without_neighbours(&rows, (8, 100)).unwrap(), &rows);
+    }
+
+    #[test]
+    fn heads_are_cut_into_halves() {
+        let rows: Vec<u8> = (0..8).collect();
+        assert_eq!(&*half_of_each_head(&rows, 2, false).unwrap(), [0, 1, 4, 5]);
+        assert_eq!(&*half_of_each_head(&rows, 2, true).unwrap(), [2, 3, 6, 7]);
+        assert_eq!(half_of_each_head(&rows, 100, true).unwrap().len(), 4);
     }
 
     #[test]

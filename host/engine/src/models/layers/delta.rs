@@ -3,7 +3,7 @@
 use super::stream::ResidualStream;
 use crate::models::loading::Loading;
 use crate::models::ops::{DeltaLayout, DeltaShape, DeltaWeights, Norm, Store, TensorRole};
-use crate::models::{Backend, LoadError, WeightRole};
+use crate::models::{Backend, LoadError, WeightRole, WeightTensor};
 
 /// Weights of one layer.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<B: Backend> DeltaMixer<B> {
         let (norm, eps) = loading.plain_norm(&name("norm.weight"), shape.value_dim)?;
         let weights = DeltaWeights {
             conv: loading.tensor(&name("conv1d.weight"), &[shape.channels(), 1, shape.taps])?,
-            decay: loading.tensor(&name("A_log"), &[shape.value_heads])?.map(f32::exp),
+            decay: decay(loading, prefix, shape.value_heads)?,
             decay_bias: loading.tensor(&name("dt_bias"), &[shape.value_heads])?,
             norm: Norm { weight: norm, eps },
         };
@@ -94,4 +94,17 @@ impl<B: Backend> DeltaMixer<B> {
         backend.gated_delta(layer, &self.weights, projected, rates, results);
         stream.add_linear(backend, results, (&self.out, None), None);
     }
+}
+
+/// Loads the rates of decay: checkpoints have their logarithms, GGUF files the factors, which are
+/// below zero.
+fn decay<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    heads: usize,
+) -> Result<WeightTensor, LoadError> {
+    if loading.is_gguf() {
+        return Ok(loading.tensor(&format!("{prefix}.A"), &[heads])?.map(|factor| -factor));
+    }
+    Ok(loading.tensor(&format!("{prefix}.A_log"), &[heads])?.map(f32::exp))
 }
