@@ -168,27 +168,35 @@ impl Kernel for GateMul<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         match self.activation {
-            GateActivation::Silu => self.rows(lanes, |gate| silu(lanes, gate)),
-            GateActivation::GeluTanh => self.rows(lanes, |gate| gelu(lanes, gate)),
+            GateActivation::Silu => self.rows::<L, false>(lanes),
+            GateActivation::GeluTanh => self.rows::<L, true>(lanes),
         }
     }
 }
 
 impl GateMul<'_> {
     #[inline(always)]
-    fn rows<L: Lanes>(self, lanes: L, activation: impl Fn(L::V) -> L::V) {
+    fn rows<L: Lanes, const GELU: bool>(self, lanes: L) {
         for (row, out) in (self.first..).zip(self.out.chunks_exact_mut(self.width)) {
             let [gate, up] = [self.gate, self.up].map(|columns| columns.row(row, self.width));
             let (gates, gate_rest) = gate.as_chunks::<LANES>();
             let (ups, up_rest) = up.as_chunks::<LANES>();
             let (outs, out_rest) = out.as_chunks_mut::<LANES>();
             for ((gate, up), out) in gates.iter().zip(ups).zip(outs) {
-                lanes.store(lanes.mul(activation(lanes.load(gate)), lanes.load(up)), out);
+                let gate = activate::<L, GELU>(lanes, lanes.load(gate));
+                lanes.store(lanes.mul(gate, lanes.load(up)), out);
             }
-            let last = activation(lanes.load_part(gate_rest));
+            let last = activate::<L, GELU>(lanes, lanes.load_part(gate_rest));
             lanes.store_part(lanes.mul(last, lanes.load_part(up_rest)), out_rest);
         }
     }
+}
+
+/// The activation is a constant and no closure: closures aren't compiled with the instructions of
+/// their callers.
+#[inline(always)]
+fn activate<L: Lanes, const GELU: bool>(lanes: L, gate: L::V) -> L::V {
+    if GELU { gelu(lanes, gate) } else { silu(lanes, gate) }
 }
 
 /// `x · sigmoid(x)`.
