@@ -6,14 +6,17 @@ use super::error::GgufError;
 use super::model::Gguf;
 
 /// Names of tensors outside of layers: the checkpoint's, and the file's.
-const WHOLE: [(&str, &str); 3] = [
+const WHOLE: [(&str, &str); 6] = [
     ("model.embed_tokens.weight", "token_embd.weight"),
     ("model.norm.weight", "output_norm.weight"),
     ("lm_head.weight", "output.weight"),
+    ("model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"),
+    ("model.per_layer_model_projection.weight", "per_layer_model_proj.weight"),
+    ("model.per_layer_projection_norm.weight", "per_layer_proj_norm.weight"),
 ];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 30] = [
+const OF_LAYER: [(&str, &str); 41] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -45,6 +48,17 @@ const OF_LAYER: [(&str, &str); 30] = [
     ("mlp.gate_up_proj", "ffn_up"),
     ("pre_feedforward_layernorm", "ffn_norm"),
     ("post_feedforward_layernorm", "post_ffw_norm"),
+    ("post_feedforward_layernorm_1", "post_ffw_norm_1"),
+    ("post_feedforward_layernorm_2", "post_ffw_norm_2"),
+    ("pre_feedforward_layernorm_2", "pre_ffw_norm_2"),
+    ("per_layer_input_gate", "inp_gate"),
+    ("per_layer_projection", "proj"),
+    ("post_per_layer_input_norm", "post_norm"),
+    ("router.proj", "ffn_gate_inp"),
+    ("experts.gate_up_proj", "ffn_gate_up_exps"),
+    ("experts.gate_proj", "ffn_gate_exps"),
+    ("experts.up_proj", "ffn_up_exps"),
+    ("experts.down_proj", "ffn_down_exps"),
 ];
 
 /// Where a file has a tensor of the checkpoint.
@@ -95,6 +109,9 @@ impl TensorNames {
         let (part, kind) = match rest {
             "self_attn.sinks" => return Some(Source::of_layer(layer, "attn_sinks.weight")),
             "mlp.gate.e_score_correction_bias" => return Some(Source::of_layer(layer, "exp_probs_b.bias")),
+            "layer_scalar" => return Some(Source::of_layer(layer, "layer_output_scale.weight")),
+            "router.scale" => return Some(Source::of_layer(layer, "ffn_gate_inp.scale")),
+            "router.per_expert_scale" => return Some(Source::of_layer(layer, "ffn_down_exps.scale")),
             _ => rest.rsplit_once('.')?,
         };
         let (part, expert) = without_expert(part);
@@ -127,12 +144,12 @@ impl Source {
 
 /// `mlp.experts.3.up_proj` as `mlp.experts.up_proj` and 3; any other name as it is.
 fn without_expert(part: &str) -> (String, Option<usize>) {
-    const EXPERTS: &str = "mlp.experts.";
-    let split = part.strip_prefix(EXPERTS).and_then(|rest| rest.split_once('.'));
-    match split.and_then(|(expert, rest)| Some((expert.parse().ok()?, rest))) {
-        Some((expert, rest)) => (format!("{EXPERTS}{rest}"), Some(expert)),
-        None => (part.to_owned(), None),
-    }
+    let split = || {
+        let (before, rest) = part.split_once("experts.")?;
+        let (expert, rest) = rest.split_once('.')?;
+        Some((format!("{before}experts.{rest}"), Some(expert.parse().ok()?)))
+    };
+    split().unwrap_or_else(|| (part.to_owned(), None))
 }
 
 #[cfg(test)]
@@ -150,6 +167,8 @@ mod tests {
             ("model.layers.0.mlp.experts.up_proj.bias", "blk.0.ffn_up_exps.bias", None, None),
             ("model.layers.1.mlp.gate.weight", "blk.1.ffn_gate_inp.weight", None, None),
             ("model.layers.1.mlp.gate.e_score_correction_bias", "blk.1.exp_probs_b.bias", None, None),
+            ("model.layers.0.experts.3.gate_up_proj.weight", "blk.0.ffn_gate_up_exps.weight", Some(3), None),
+            ("model.layers.1.router.per_expert_scale", "blk.1.ffn_down_exps.scale", None, None),
             ("model.layers.1.post_attention_layernorm.weight", "blk.1.ffn_norm.weight", None, None),
         ] {
             let found = names.find(name).unwrap();

@@ -32,6 +32,7 @@ mod pool;
 mod quantized;
 mod repacked;
 mod rope;
+mod rope_angles;
 mod route;
 mod sync;
 
@@ -52,7 +53,8 @@ pub use norm::rms_norm;
 pub use packed::{FileBlocks, Fp8Blocks, Mxfp4};
 pub use quantized::{QuantizeError, QuantizeTo, QuantizedMatrix};
 pub use repacked::RepackedMatrix;
-pub use rope::{RopeAngles, q_norm_rope, qk_norm_rope_write};
+pub use rope::{q_norm_rope, qk_norm_rope_write};
+pub use rope_angles::RopeAngles;
 pub use route::{Routes, route};
 
 use pool::Pool;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kernels::cpu::{
     self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, RopeAngles, Routes,
-    Sequence,
 };
 
 use super::mla::MlaWeights;
@@ -13,13 +12,12 @@ use super::options::CpuOptions;
 use super::states::{self, LaneStates};
 use super::storage::{StackedMatrix, Storage};
 use super::tensor::Tensor;
-use crate::batch::{Batch, BatchError, BlockTables};
+use crate::batch::{Batch, BlockTables};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
     RopeTable, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
-use crate::runner::RunnerShape;
 
 /// Threads, KV cache, and what the current step needs.
 #[derive(Debug)]
@@ -33,23 +31,23 @@ pub(super) struct CpuBackend {
     types: Vec<&'static str>,
     /// Maximum number of tokens in a step.
     batch_tokens: usize,
-    tables: BlockTables,
+    pub(super) tables: BlockTables,
     pub(super) batch: Batch,
-    ropes: Vec<Rope>,
+    pub(super) ropes: Vec<Rope>,
     /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the
     /// norm.
     gathered: Vec<f32>,
     normed: Vec<f32>,
-    logits: Vec<f32>,
+    pub(super) logits: Vec<f32>,
     expert_scratch: ExpertScratch,
     mla_scratch: MlaScratch,
 }
 
 /// A rotary embedding, and the current step's angles.
 #[derive(Debug)]
-struct Rope {
-    table: RopeTable,
-    angles: RopeAngles,
+pub(super) struct Rope {
+    pub(super) table: RopeTable,
+    pub(super) angles: RopeAngles,
 }
 
 impl CpuBackend {
@@ -96,41 +94,6 @@ impl CpuBackend {
 
     pub(super) fn blocks(&self) -> usize {
         self.cache.blocks()
-    }
-
-    /// Begins a step: checks and keeps the batch, and computes the rotary angles of its positions.
-    pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
-        self.logits.clear();
-        batch.check(shape, &mut self.tables)?;
-        if let Some(states) = &mut self.states {
-            states.begin(batch, shape)?;
-        }
-        self.batch.clone_from(batch);
-        for Rope { table, angles } in &mut self.ropes {
-            angles.fill(&batch.positions, &table.frequencies, table.factor);
-            angles.scale_queries(&batch.positions, table.query_scaling);
-        }
-        Ok(())
-    }
-
-    /// Logits `[logit_rows, vocab]` of the step.
-    pub(super) fn step_logits(&self) -> &[f32] {
-        &self.logits
-    }
-
-    /// Number of tokens in the step.
-    fn rows(&self) -> usize {
-        self.batch.tokens.len()
-    }
-
-    fn sequences(&self) -> Vec<Sequence<'_>> {
-        let batch = &self.batch;
-        let one = |i: usize| {
-            let (first_row, end) = (batch.starts[i] as usize, batch.starts[i + 1] as usize);
-            let blocks = self.tables.lane(batch.lanes[i]);
-            Sequence { first_row, rows: end - first_row, context: batch.context_lens[i] as usize, blocks }
-        };
-        (0..batch.sequences()).map(one).collect()
     }
 }
 
@@ -216,10 +179,9 @@ impl Backend for CpuBackend {
     }
 
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
-        let out = out.rows_mut(self.rows());
-        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out);
+        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out.rows_mut(self.rows()));
         if factor.to_bits() != 1f32.to_bits() {
-            out.iter_mut().for_each(|x| *x *= factor);
+            self.scale(factor, out);
         }
     }
 
@@ -302,7 +264,9 @@ impl Backend for CpuBackend {
     }
 
     fn scale(&mut self, factor: f32, out: &mut Tensor) {
-        out.rows_mut(self.rows()).iter_mut().for_each(|x| *x *= factor);
+        for x in out.rows_mut(self.rows()) {
+            *x *= factor;
+        }
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&Vec<f32>>, out: &mut Routes) {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::gemma4;
 use super::writer::Writer;
 
 /// A tensor of a checkpoint.
@@ -73,10 +74,16 @@ pub(crate) fn config(folder: &Path) -> Value {
 
 /// Converts a directory: configuration and tensors, no tokenizer.
 pub(crate) fn convert(folder: &Path) -> Writer {
-    let (config, mut tensors) = (config(folder), tensors(folder));
+    let config = gemma4::text_config(config(folder));
+    let mut tensors: BTreeMap<String, Stored> =
+        tensors(folder).into_iter().filter_map(gemma4::of_text).collect();
     let mut writer = Writer::default();
     super::keys::write(&mut writer, &config);
-    super::rope::write(&mut writer, &config);
+    if super::keys::architecture(&config) == gemma4::ARCHITECTURE {
+        gemma4::write(&mut writer, &config);
+    } else {
+        super::rope::write(&mut writer, &config);
+    }
     split_packed_experts(&mut tensors);
     stack_experts(&mut tensors);
     split_projections(&mut tensors, &config);
@@ -104,7 +111,8 @@ const WITH_NEIGHBOURS: [&str; 5] = [
 ];
 
 /// Classes whose files say `post_attention_norm`.
-const WITH_POST_NORM: [&str; 3] = ["GptOssForCausalLM", "Gemma3ForCausalLM", "Glm4MoeForCausalLM"];
+const WITH_POST_NORM: [&str; 4] =
+    ["GptOssForCausalLM", "Gemma3ForCausalLM", "Gemma4ForCausalLM", "Glm4MoeForCausalLM"];
 
 /// The tensor under the file's name, its rows in the file's order. A vector becomes f32, as
 /// converters write it.
@@ -121,6 +129,9 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
     let stored = if has_one_added { one_added(stored) } else { stored };
     if let Some(whole) = whole {
         return Some((whole.to_owned(), stored));
+    }
+    if let Some(tensor) = (class == "Gemma4ForCausalLM").then(|| gemma4::tensor(name)).flatten() {
+        return Some((tensor, stored));
     }
     let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
     let part = match rest {

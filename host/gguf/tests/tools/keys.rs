@@ -2,16 +2,18 @@
 
 use serde_json::Value;
 
+use super::gemma4;
 use super::writer::{Key, Writer};
 
 /// Architectures: the checkpoint's class, and the file's name.
-const ARCHITECTURES: [(&str, &str); 13] = [
+const ARCHITECTURES: [(&str, &str); 14] = [
     ("LlamaForCausalLM", "llama"),
     ("MistralForCausalLM", "llama"),
     ("Ministral3ForCausalLM", "mistral3"),
     ("SmolLM3ForCausalLM", "smollm3"),
     ("GraniteForCausalLM", "granite"),
     ("Gemma3ForCausalLM", "gemma3"),
+    ("Gemma4ForCausalLM", gemma4::ARCHITECTURE),
     ("Phi3ForCausalLM", "phi3"),
     ("Qwen2ForCausalLM", "qwen2"),
     ("Qwen3ForCausalLM", "qwen3"),
@@ -47,6 +49,10 @@ const SIZES: [(&str, &str); 22] = [
     ("v_head_dim", "attention.value_length_mla"),
 ];
 
+/// Keys that Gemma 4 has layer by layer, or by kinds of layers.
+const BY_LAYERS: [&str; 4] =
+    ["feed_forward_length", "attention.head_count_kv", "attention.key_length", "attention.value_length"];
+
 /// Numbers: the configuration's fields, and keys behind the architecture.
 const NUMBERS: [(&str, &str); 7] = [
     ("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
@@ -75,8 +81,12 @@ pub(crate) fn write(writer: &mut Writer, config: &Value) {
     writer.key("general.architecture", Key::Text(name));
     let mut written = Vec::new();
     for (field, key) in SIZES {
-        let is_latent = name == "deepseek2" && key.starts_with("attention.key_length");
-        if let Some(size) = config[field].as_u64().filter(|_| !is_latent && !written.contains(&key)) {
+        let is_own = match name {
+            "deepseek2" => key.starts_with("attention.key_length"),
+            gemma4::ARCHITECTURE => BY_LAYERS.contains(&key),
+            _ => false,
+        };
+        if let Some(size) = config[field].as_u64().filter(|_| !is_own && !written.contains(&key)) {
             written.push(key);
             writer.key(&format!("{name}.{key}"), Key::U32(u32::try_from(size).unwrap()));
         }

@@ -29,6 +29,7 @@ pub(crate) enum Key<'a> {
     Text(&'a str),
     Texts(&'a [String]),
     I32s(&'a [i32]),
+    Bools(&'a [bool]),
     F32s(&'a [f32]),
 }
 
@@ -52,6 +53,9 @@ impl Writer {
             Key::Text(value) => [&8u32.to_le_bytes()[..], &text(value)].concat(),
             Key::Texts(all) => {
                 array(8, all.len(), &all.iter().flat_map(|one| text(one)).collect::<Vec<u8>>())
+            }
+            Key::Bools(all) => {
+                array(7, all.len(), &all.iter().map(|flag| u8::from(*flag)).collect::<Vec<u8>>())
             }
             Key::I32s(all) => {
                 array(5, all.len(), &all.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>())
