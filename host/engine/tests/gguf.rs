@@ -17,7 +17,7 @@ use tools::convert::convert;
 use tools::writer::Writer;
 
 /// Tiny models, a checkpoint of each kind that converters take.
-const MODELS: [&str; 24] = [
+const MODELS: [&str; 27] = [
     "odd-f32",
     "tied-bf16",
     "gqa4-f16",
@@ -28,6 +28,9 @@ const MODELS: [&str; 24] = [
     "smollm3-bf16",
     "granite-bf16",
     "gemma3-bf16",
+    "gemma4-small-bf16",
+    "gemma4-large-bf16",
+    "gemma4-experts-bf16",
     "phi3-long-f32",
     "phi3-short-bf16",
     "qwen2-bf16",
@@ -179,6 +182,8 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         ("qwen35-moe-f32", BlockType::Q4_0, 2),
         ("qwen3-next-bf16", BlockType::Q5_0, 6),
         ("gpt-oss-bf16", BlockType::Q5_1, 7),
+        ("gemma4-small-bf16", BlockType::Q8_0, 8),
+        ("gemma4-experts-bf16", BlockType::Q5_0, 6),
         ("gpt-oss-bf16", BlockType::IQ4_NL, 20),
         ("../../../models/kimi-tiny", BlockType::Q8_0, 8),
     ] {

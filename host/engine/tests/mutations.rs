@@ -222,6 +222,12 @@ fn no_mutation_of_gemma3_makes_the_loader_panic() {
 }
 
 #[test]
+fn gemma4_mutations_never_make_the_loader_panic() {
+    mutate("gemma4-small-bf16");
+    mutate("gemma4-experts-bf16");
+}
+
+#[test]
 fn no_mutation_of_phi3_makes_the_loader_panic() {
     mutate("phi3-short-bf16");
 }

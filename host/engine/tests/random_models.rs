@@ -53,6 +53,17 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
     let gemma = json!({
         "head_dim": 24, "sliding_window": 40, "query_pre_attn_scalar": 24, "sliding_window_pattern": 2,
     });
+    let gemma4 = json!({
+        "head_dim": 16, "global_head_dim": 24, "sliding_window": 40, "num_hidden_layers": 4, "num_kv_shared_layers": 2,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+        "use_double_wide_mlp": true, "hidden_size_per_layer_input": 24, "vocab_size_per_layer_input": 1001,
+        "final_logit_softcapping": 30.0,
+    });
+    let gemma4_experts = json!({
+        "head_dim": 16, "global_head_dim": 24, "sliding_window": 40, "hidden_size_per_layer_input": 0,
+        "attention_k_eq_v": true, "num_global_key_value_heads": 1, "enable_moe_block": true, "num_experts": 12,
+        "top_k_experts": 3, "moe_intermediate_size": 96,
+    });
     let phi = json!({
         "hidden_size": 192, "partial_rotary_factor": 0.75, "original_max_position_embeddings": 512,
         "rope_scaling": {"type": "longrope", "short_factor": vec![1.0; 6], "long_factor": vec![2.0; 6]},
@@ -92,6 +103,8 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         ("lfm2", with("Lfm2ForCausalLM", conv.clone())),
         ("lfm2 with experts", with("Lfm2MoeForCausalLM", conv)),
         ("gemma", with("Gemma3ForCausalLM", gemma)),
+        ("gemma 4", with("Gemma4ForCausalLM", gemma4)),
+        ("gemma 4 with experts", with("Gemma4ForCausalLM", gemma4_experts)),
         ("phi", with("Phi3ForCausalLM", phi)),
         ("granite", with("GraniteForCausalLM", granite)),
     ]
@@ -210,7 +223,12 @@ fn operations_count_what_they_read_while_asked_to() {
         let costs = runner.stop_counting();
         let calls = |op| costs.of(op).calls;
         let layers = config.layers.len() as u64;
-        assert_eq!((calls(Op::Embedding), calls(Op::Attention), calls(Op::Head)), (1, layers, 1), "{name}");
+        let tables = 1 + u64::from(config.per_layer_rows.is_some());
+        assert_eq!(
+            (calls(Op::Embedding), calls(Op::Attention), calls(Op::Head)),
+            (tables, layers, 1),
+            "{name}"
+        );
         assert_eq!(
             costs.of(Op::Head).weight_bytes,
             2 * 1001 * u64::try_from(config.hidden).unwrap(),

@@ -83,12 +83,25 @@ impl<'a> Keys<'a> {
         self.error(format!("{} differs between layers, which is not supported", printable(key)))
     }
 
+    /// A whole number for each of `count` layers: one number for all, or a list.
+    pub(crate) fn each(
+        &self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        count: usize,
+    ) -> Result<Option<Vec<u64>>, GgufError> {
+        let Some(MetadataValue::Array(array)) = self.values.get(key) else {
+            return Ok(self.size(key, range)?.map(|size| vec![size; count]));
+        };
+        let sizes = array.iter().map(|value| value.as_u64().filter(|size| range.contains(size)));
+        let sizes: Option<Vec<u64>> = sizes.collect();
+        let error = || self.error(format!("{} must be a whole number for each layer", printable(key)));
+        sizes.filter(|sizes| sizes.len() == count).map(Some).ok_or_else(error)
+    }
+
     /// True or false.
     pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, GgufError> {
-        self.typed(key, "true or false", |value| match value {
-            MetadataValue::Bool(flag) => Some(*flag),
-            _ => None,
-        })
+        self.typed(key, "true or false", MetadataValue::as_bool)
     }
 
     /// A list.

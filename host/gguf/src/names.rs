@@ -6,11 +6,16 @@ use super::error::GgufError;
 use super::model::Gguf;
 
 /// Names of tensors outside of layers: the checkpoint's, and the file's.
-const WHOLE: [(&str, &str); 2] =
-    [("model.embed_tokens.weight", "token_embd.weight"), ("lm_head.weight", "output.weight")];
+const WHOLE: [(&str, &str); 5] = [
+    ("model.embed_tokens.weight", "token_embd.weight"),
+    ("lm_head.weight", "output.weight"),
+    ("model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"),
+    ("model.per_layer_model_projection.weight", "per_layer_model_proj.weight"),
+    ("model.per_layer_projection_norm.weight", "per_layer_proj_norm.weight"),
+];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 45] = [
+const OF_LAYER: [(&str, &str); 56] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -57,16 +62,30 @@ const OF_LAYER: [(&str, &str); 45] = [
     ("conv.conv", "shortconv.conv"),
     ("conv.in_proj", "shortconv.in_proj"),
     ("conv.out_proj", "shortconv.out_proj"),
+    ("post_feedforward_layernorm_1", "post_ffw_norm_1"),
+    ("post_feedforward_layernorm_2", "post_ffw_norm_2"),
+    ("pre_feedforward_layernorm_2", "pre_ffw_norm_2"),
+    ("per_layer_input_gate", "inp_gate"),
+    ("per_layer_projection", "proj"),
+    ("post_per_layer_input_norm", "post_norm"),
+    ("router.proj", "ffn_gate_inp"),
+    ("experts.gate_up_proj", "ffn_gate_up_exps"),
+    ("experts.gate_proj", "ffn_gate_exps"),
+    ("experts.up_proj", "ffn_up_exps"),
+    ("experts.down_proj", "ffn_down_exps"),
 ];
 
 /// Names within a layer that are other ones as a whole.
-const WHOLE_OF_LAYER: [(&str, &str); 5] = [
+const WHOLE_OF_LAYER: [(&str, &str); 8] = [
     ("self_attn.sinks", "attn_sinks.weight"),
     ("mlp.gate.e_score_correction_bias", "exp_probs_b.bias"),
     ("linear_attn.conv1d.weight", "ssm_conv1d.weight"),
     ("linear_attn.dt_bias", "ssm_dt.bias"),
     // Minus the exponential of the checkpoint's `A_log`.
     ("linear_attn.A", "ssm_a"),
+    ("layer_scalar", "layer_output_scale.weight"),
+    ("router.scale", "ffn_gate_inp.scale"),
+    ("router.per_expert_scale", "ffn_down_exps.scale"),
 ];
 
 /// Where a file has a tensor of the checkpoint.
@@ -192,12 +211,12 @@ impl Source {
 
 /// `mlp.experts.3.up_proj` as `mlp.experts.up_proj` and 3; any other name as it is.
 fn without_expert(part: &str) -> (String, Option<usize>) {
-    const EXPERTS: &str = "mlp.experts.";
-    let split = part.strip_prefix(EXPERTS).and_then(|rest| rest.split_once('.'));
-    match split.and_then(|(expert, rest)| Some((expert.parse().ok()?, rest))) {
-        Some((expert, rest)) => (format!("{EXPERTS}{rest}"), Some(expert)),
-        None => (part.to_owned(), None),
-    }
+    let split = || {
+        let (before, rest) = part.split_once("experts.")?;
+        let (expert, rest) = rest.split_once('.')?;
+        Some((format!("{before}experts.{rest}"), Some(expert.parse().ok()?)))
+    };
+    split().unwrap_or_else(|| (part.to_owned(), None))
 }
 
 #[cfg(test)]
@@ -228,6 +247,8 @@ mod tests {
             ("model.layers.0.linear_attn.in_proj_a.weight", "blk.0.ssm_ba.weight", None, decays),
             ("model.layers.0.linear_attn.A", "blk.0.ssm_a", None, same),
             ("model.layers.1.post_attention_layernorm.weight", "blk.1.ffn_norm.weight", None, same),
+            ("model.layers.0.experts.3.gate_up_proj.weight", "blk.0.ffn_gate_up_exps.weight", Some(3), same),
+            ("model.layers.1.router.per_expert_scale", "blk.1.ffn_down_exps.scale", None, same),
         ] {
             let found = names.find(name).unwrap();
             assert_eq!((found.tensor.as_str(), found.expert, found.rows), (tensor, expert, rows));

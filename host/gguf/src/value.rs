@@ -130,6 +130,14 @@ impl<'a> MetadataValue<'a> {
         }
     }
 
+    /// True or false; `None` for other values.
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
     /// The number; `None` for other values.
     #[expect(clippy::cast_precision_loss, reason = "a number in a configuration")]
     pub(crate) fn as_f64(&self) -> Option<f64> {

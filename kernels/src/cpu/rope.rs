@@ -2,7 +2,7 @@
 //! rotated with `i + r / 2`), scaling of queries by position, write of keys and values to the cache.
 //! One pass over each head, all in f32.
 
-use ops::{HeadNorms, Norm, QkvShape, QueryScaling};
+use ops::{HeadNorms, Norm, QkvShape};
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -10,60 +10,10 @@ use super::kv::{KvLayer, KvOutput, KvShape};
 use super::lanes::{LANES, Lanes};
 use super::norm::{normalize_row_in_place, scale_row_in_place};
 use super::output::Output;
+use super::rope_angles::RopeAngles;
 
 /// Number of rows in a task of queries alone.
 const ROWS: usize = 4;
-
-/// Cosines and sines of a step's positions: `[rows, pairs]` each. Dimensions of a head behind the
-/// rotated pairs stay as they are.
-#[derive(Debug, Default)]
-pub struct RopeAngles {
-    cos: Vec<f32>,
-    sin: Vec<f32>,
-    /// Number of rotated pairs of a head.
-    pairs: usize,
-    /// `[rows]`: factors of queries; empty if they stay as they are.
-    query_factors: Vec<f32>,
-}
-
-impl RopeAngles {
-    /// Fills in the angles `position * frequencies[i]`, computed in f32 as in the models' training;
-    /// cosine and sine are multiplied by `scale`.
-    #[expect(clippy::cast_possible_truncation, reason = "cosines and sines are rounded to f32")]
-    pub fn fill(&mut self, positions: &[u32], frequencies: &[f32], scale: f32) {
-        self.pairs = frequencies.len();
-        self.cos.clear();
-        self.sin.clear();
-        for position in positions {
-            for frequency in frequencies {
-                let (sin, cos) = f64::from(*position as f32 * frequency).sin_cos();
-                self.cos.push(cos as f32 * scale);
-                self.sin.push(sin as f32 * scale);
-            }
-        }
-    }
-
-    /// Scales the queries of a step's positions.
-    pub fn scale_queries(&mut self, positions: &[u32], scaling: Option<QueryScaling>) {
-        self.query_factors.clear();
-        if let Some(scaling) = scaling {
-            self.query_factors.extend(positions.iter().map(|position| scaling.factor(*position)));
-        }
-    }
-
-    /// Scales a query of a row, where queries are scaled.
-    #[inline(always)]
-    fn scale_query(&self, row: usize, query: &mut [f32]) {
-        if let Some(factor) = self.query_factors.get(row) {
-            query.iter_mut().for_each(|x| *x *= factor);
-        }
-    }
-
-    pub(super) fn row(&self, row: usize) -> (&[f32], &[f32]) {
-        let at = row * self.pairs..(row + 1) * self.pairs;
-        (&self.cos[at.clone()], &self.sin[at])
-    }
-}
 
 /// Normalises (if `norms` are given) and rotates the queries of `qkv`
 /// `[slots.len(), shape.width()]` in place, and writes the keys (normalised and rotated, too) and
@@ -117,7 +67,7 @@ pub fn q_norm_rope(
         #[expect(unsafe_code, reason = "each task its rows")]
         // SAFETY: tasks have disjoint ranges of rows.
         let queries = unsafe { queries.part(first_row * width, count * width) };
-        cpu.isa().run(Queries { width, head_dim, norm, angles, first_row, queries });
+        cpu.isa().run(Queries { width, head_dim, norm, angles, first_row, rows: queries });
     });
 }
 
@@ -128,13 +78,13 @@ struct Queries<'a> {
     norm: Option<Norm<&'a [f32]>>,
     angles: &'a RopeAngles,
     first_row: usize,
-    queries: &'a mut [f32],
+    rows: &'a mut [f32],
 }
 
 impl Kernel for Queries<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        for (row, heads) in (self.first_row..).zip(self.queries.chunks_exact_mut(self.width)) {
+        for (row, heads) in (self.first_row..).zip(self.rows.chunks_exact_mut(self.width)) {
             for head in heads.chunks_exact_mut(self.head_dim) {
                 normalize_and_rotate(lanes, head, self.norm, self.angles.row(row));
                 self.angles.scale_query(row, head);
@@ -250,6 +200,7 @@ fn rotated<L: Lanes>(lanes: L, (a, b): (L::V, L::V), (cos, sin): (L::V, L::V)) -
 
 #[cfg(test)]
 mod tests {
+    use ops::QueryScaling;
     use ops::reference::{norm_rope, rms_norm};
 
     use super::super::kv::{KvCache, KvData, KvDtype, KvShape};

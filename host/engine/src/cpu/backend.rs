@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, Routes, Sequence,
-    ShortConv,
+    self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, Routes, ShortConv,
 };
 
 use super::mla::MlaWeights;
@@ -14,13 +13,12 @@ use super::ropes::Ropes;
 use super::states::{self, LaneStates};
 use super::storage::{StackedMatrix, Storage};
 use super::tensor::Tensor;
-use crate::batch::{Batch, BatchError, BlockTables};
+use crate::batch::{Batch, BlockTables};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
     RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
-use crate::runner::RunnerShape;
 
 /// Threads, KV cache, and what the current step needs.
 #[derive(Debug)]
@@ -34,14 +32,14 @@ pub(super) struct CpuBackend {
     types: Vec<&'static str>,
     /// Maximum number of tokens in a step.
     batch_tokens: usize,
-    tables: BlockTables,
+    pub(super) tables: BlockTables,
     pub(super) batch: Batch,
-    ropes: Ropes,
+    pub(super) ropes: Ropes,
     /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the
     /// norm.
     gathered: Vec<f32>,
     normed: Vec<f32>,
-    logits: Vec<f32>,
+    pub(super) logits: Vec<f32>,
     expert_scratch: ExpertScratch,
     mla_scratch: MlaScratch,
 }
@@ -90,38 +88,6 @@ impl CpuBackend {
 
     pub(super) fn blocks(&self) -> usize {
         self.cache.blocks()
-    }
-
-    /// Begins a step: checks and keeps the batch, and computes the rotary angles of its positions.
-    pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
-        self.logits.clear();
-        batch.check(shape, &mut self.tables)?;
-        if let Some(states) = &mut self.states {
-            states.begin(batch, shape)?;
-        }
-        self.batch.clone_from(batch);
-        self.ropes.rotate(&batch.positions);
-        Ok(())
-    }
-
-    /// Logits `[logit_rows, vocab]` of the step.
-    pub(super) fn step_logits(&self) -> &[f32] {
-        &self.logits
-    }
-
-    /// Number of tokens in the step.
-    fn rows(&self) -> usize {
-        self.batch.tokens.len()
-    }
-
-    fn sequences(&self) -> Vec<Sequence<'_>> {
-        let batch = &self.batch;
-        let one = |i: usize| {
-            let (first_row, end) = (batch.starts[i] as usize, batch.starts[i + 1] as usize);
-            let blocks = self.tables.lane(batch.lanes[i]);
-            Sequence { first_row, rows: end - first_row, context: batch.context_lens[i] as usize, blocks }
-        };
-        (0..batch.sequences()).map(one).collect()
     }
 }
 
@@ -215,10 +181,9 @@ impl Backend for CpuBackend {
     }
 
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
-        let out = out.rows_mut(self.rows());
-        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out);
+        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out.rows_mut(self.rows()));
         if factor.to_bits() != 1f32.to_bits() {
-            out.iter_mut().for_each(|x| *x *= factor);
+            self.scale(factor, out);
         }
     }
 
@@ -301,7 +266,9 @@ impl Backend for CpuBackend {
     }
 
     fn scale(&mut self, factor: f32, out: &mut Tensor) {
-        out.rows_mut(self.rows()).iter_mut().for_each(|x| *x *= factor);
+        for x in out.rows_mut(self.rows()) {
+            *x *= factor;
+        }
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&Vec<f32>>, out: &mut Routes) {

@@ -14,6 +14,7 @@ mod options;
 mod ropes;
 mod sampler;
 mod states;
+mod step;
 mod storage;
 mod tensor;
 mod threads;
@@ -214,7 +215,9 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
         return Err(LoadError::CacheTooSmall { bytes: options.kv_cache_bytes, block });
     }
     let bytes = options.kv_cache_bytes as u64;
-    shapes.iter_mut().for_each(|shape| shape.blocks = blocks);
+    for shape in &mut shapes {
+        shape.blocks = blocks;
+    }
     KvCache::new(&shapes).ok_or(LoadError::CacheTooLarge { bytes })
 }
 

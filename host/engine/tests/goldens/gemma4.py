@@ -29,8 +29,8 @@ MODELS = {
         },
     }),
     # As 31B is: keys are values in layers that see all tokens, which have fewer heads; another bound, an own head.
-    "gemma4-large-f32": (GEMMA4, {
-        "dtype": "float32", "seed": 182,
+    "gemma4-large-bf16": (GEMMA4, {
+        "dtype": "bfloat16", "seed": 182,
         "rope_parameters": families.local_and_global(500.0, PROPORTIONAL),
         "config": {
             "num_hidden_layers": 3, "layer_types": ["sliding_attention", "full_attention", "full_attention"],

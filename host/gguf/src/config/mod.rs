@@ -5,6 +5,7 @@ mod deepseek;
 mod delta;
 mod dense;
 mod experts;
+mod gemma4;
 mod lfm2;
 mod rope;
 
@@ -36,31 +37,34 @@ pub(crate) struct Architecture {
     /// Class of the original checkpoint, and its model type.
     class: (&'static str, &'static str),
     pub(crate) rows: RopeRows,
+    /// Whether sizes and rotary embeddings differ between layers: then `own` reads them.
+    by_layers: bool,
     /// Adds what only some architectures have.
     own: fn(&Fields<'_, '_>, &mut Map<String, Value>) -> Result<(), GgufError>,
 }
 
 #[rustfmt::skip]
-const ARCHITECTURES: [Architecture; 17] = {
+const ARCHITECTURES: [Architecture; 18] = {
     use RopeRows::{AsInCheckpoint, Neighbours};
     [
-        Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, own: experts::none },
-        Architecture { name: "mistral3", class: ("MistralForCausalLM", "mistral"), rows: Neighbours, own: dense::mistral3 },
-        Architecture { name: "smollm3", class: ("SmolLM3ForCausalLM", "smollm3"), rows: Neighbours, own: experts::none },
-        Architecture { name: "granite", class: ("GraniteForCausalLM", "granite"), rows: Neighbours, own: dense::granite },
-        Architecture { name: "gemma3", class: ("Gemma3ForCausalLM", "gemma3_text"), rows: AsInCheckpoint, own: dense::gemma3 },
-        Architecture { name: "phi3", class: ("Phi3ForCausalLM", "phi3"), rows: AsInCheckpoint, own: dense::phi3 },
-        Architecture { name: "qwen2", class: ("Qwen2ForCausalLM", "qwen2"), rows: AsInCheckpoint, own: experts::none },
-        Architecture { name: "qwen3", class: ("Qwen3ForCausalLM", "qwen3"), rows: AsInCheckpoint, own: experts::none },
-        Architecture { name: "qwen3moe", class: ("Qwen3MoeForCausalLM", "qwen3_moe"), rows: AsInCheckpoint, own: experts::qwen3 },
-        Architecture { name: "qwen35", class: ("Qwen3_5ForCausalLM", "qwen3_5_text"), rows: AsInCheckpoint, own: delta::qwen3_5 },
-        Architecture { name: "qwen35moe", class: ("Qwen3_5MoeForCausalLM", "qwen3_5_moe_text"), rows: AsInCheckpoint, own: delta::qwen3_5_moe },
-        Architecture { name: "qwen3next", class: ("Qwen3NextForCausalLM", "qwen3_next"), rows: AsInCheckpoint, own: delta::qwen3_next },
-        Architecture { name: "lfm2", class: ("Lfm2ForCausalLM", "lfm2"), rows: AsInCheckpoint, own: lfm2::dense },
-        Architecture { name: "lfm2moe", class: ("Lfm2MoeForCausalLM", "lfm2_moe"), rows: AsInCheckpoint, own: lfm2::experts },
-        Architecture { name: "gpt-oss", class: ("GptOssForCausalLM", "gpt_oss"), rows: AsInCheckpoint, own: experts::gpt_oss },
-        Architecture { name: "glm4moe", class: ("Glm4MoeForCausalLM", "glm4_moe"), rows: AsInCheckpoint, own: deepseek::glm4 },
-        Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek_v3"), rows: AsInCheckpoint, own: deepseek::own },
+        Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, by_layers: false, own: experts::none },
+        Architecture { name: "mistral3", class: ("MistralForCausalLM", "mistral"), rows: Neighbours, by_layers: false, own: dense::mistral3 },
+        Architecture { name: "smollm3", class: ("SmolLM3ForCausalLM", "smollm3"), rows: Neighbours, by_layers: false, own: experts::none },
+        Architecture { name: "granite", class: ("GraniteForCausalLM", "granite"), rows: Neighbours, by_layers: false, own: dense::granite },
+        Architecture { name: "gemma3", class: ("Gemma3ForCausalLM", "gemma3_text"), rows: AsInCheckpoint, by_layers: false, own: dense::gemma3 },
+        Architecture { name: "gemma4", class: ("Gemma4ForCausalLM", "gemma4_text"), rows: AsInCheckpoint, by_layers: true, own: gemma4::own },
+        Architecture { name: "phi3", class: ("Phi3ForCausalLM", "phi3"), rows: AsInCheckpoint, by_layers: false, own: dense::phi3 },
+        Architecture { name: "qwen2", class: ("Qwen2ForCausalLM", "qwen2"), rows: AsInCheckpoint, by_layers: false, own: experts::none },
+        Architecture { name: "qwen3", class: ("Qwen3ForCausalLM", "qwen3"), rows: AsInCheckpoint, by_layers: false, own: experts::none },
+        Architecture { name: "qwen3moe", class: ("Qwen3MoeForCausalLM", "qwen3_moe"), rows: AsInCheckpoint, by_layers: false, own: experts::qwen3 },
+        Architecture { name: "qwen35", class: ("Qwen3_5ForCausalLM", "qwen3_5_text"), rows: AsInCheckpoint, by_layers: false, own: delta::qwen3_5 },
+        Architecture { name: "qwen35moe", class: ("Qwen3_5MoeForCausalLM", "qwen3_5_moe_text"), rows: AsInCheckpoint, by_layers: false, own: delta::qwen3_5_moe },
+        Architecture { name: "qwen3next", class: ("Qwen3NextForCausalLM", "qwen3_next"), rows: AsInCheckpoint, by_layers: false, own: delta::qwen3_next },
+        Architecture { name: "lfm2", class: ("Lfm2ForCausalLM", "lfm2"), rows: AsInCheckpoint, by_layers: false, own: lfm2::dense },
+        Architecture { name: "lfm2moe", class: ("Lfm2MoeForCausalLM", "lfm2_moe"), rows: AsInCheckpoint, by_layers: false, own: lfm2::experts },
+        Architecture { name: "gpt-oss", class: ("GptOssForCausalLM", "gpt_oss"), rows: AsInCheckpoint, by_layers: false, own: experts::gpt_oss },
+        Architecture { name: "glm4moe", class: ("Glm4MoeForCausalLM", "glm4_moe"), rows: AsInCheckpoint, by_layers: false, own: deepseek::glm4 },
+        Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek_v3"), rows: AsInCheckpoint, by_layers: false, own: deepseek::own },
     ]
 };
 
@@ -91,6 +95,13 @@ impl Fields<'_, '_> {
     /// A whole number that is the same for all layers.
     fn size(&self, name: &str) -> Result<Option<u64>, GgufError> {
         self.gguf.keys.same(&self.key(name), 0..=1 << 32)
+    }
+
+    /// A whole number for each of `layers` layers, which the file has once or layer by layer.
+    fn sizes(&self, name: &str, layers: usize) -> Result<Vec<u64>, GgufError> {
+        let key = self.key(name);
+        let found = self.gguf.keys.each(&key, 0..=1 << 32, layers)?;
+        found.ok_or_else(|| self.gguf.keys.absent(&key))
     }
 
     /// A whole number that must be there.
@@ -166,18 +177,25 @@ pub(crate) fn config_json(gguf: &Gguf<'_>) -> Result<Vec<u8>, GgufError> {
     set("hidden_size", json!(fields.needed_size("embedding_length")?));
     set("num_hidden_layers", json!(fields.layers()?));
     set("num_attention_heads", json!(fields.heads()?));
-    set("num_key_value_heads", json!(fields.kv_heads()?));
-    set("head_dim", json!(fields.head_dim()?));
-    set("intermediate_size", json!(fields.size("feed_forward_length")?));
     set("max_position_embeddings", json!(fields.needed_size("context_length")?));
     set("rms_norm_eps", json!(fields.number("attention.layer_norm_rms_epsilon")?));
     set("tie_word_embeddings", json!(!gguf.has_tensor("output.weight")));
     set("attention_bias", json!(gguf.has_tensor("blk.0.attn_q.bias")));
     set("use_qk_norm", json!(gguf.has_tensor("blk.0.attn_q_norm.weight")));
     set("eos_token_id", json!(gguf.keys.size("tokenizer.ggml.eos_token_id", 0..=WIDEST)?));
-    rope::add(&fields, &mut config)?;
+    if !architecture.by_layers {
+        same_sizes(&fields, &mut config)?;
+    }
     (architecture.own)(&fields, &mut config)?;
     Ok(Value::Object(config).to_string().into_bytes())
+}
+
+/// Adds sizes and rotary embeddings that are the same for all layers.
+fn same_sizes(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Result<(), GgufError> {
+    config.insert("num_key_value_heads".to_owned(), json!(fields.kv_heads()?));
+    config.insert("head_dim".to_owned(), json!(fields.head_dim()?));
+    config.insert("intermediate_size".to_owned(), json!(fields.size("feed_forward_length")?));
+    rope::add(fields, config)
 }
 
 /// Rows of the embedding.

@@ -8,7 +8,7 @@ use crate::tensor_type::TensorType;
 use crate::value::decimal;
 
 /// Tensor of the numbers that frequencies are divided by (Llama 3.1).
-const DIVISORS: &str = "rope_freqs.weight";
+pub(super) const DIVISORS: &str = "rope_freqs.weight";
 /// The same for short and for long contexts (`LongRoPE`).
 const SHORT_AND_LONG: [&str; 2] = ["rope_factors_short.weight", "rope_factors_long.weight"];
 /// Most divisors of a file whose header alone is there: the widest heads have fewer.
@@ -61,7 +61,7 @@ fn scaling(fields: &Fields<'_, '_>) -> Result<Option<Value>, GgufError> {
 }
 
 /// Reads a tensor of divisors.
-fn divisors(fields: &Fields<'_, '_>, name: &str) -> Result<Option<Vec<f64>>, GgufError> {
+pub(super) fn divisors(fields: &Fields<'_, '_>, name: &str) -> Result<Option<Vec<f64>>, GgufError> {
     let Some(found) = fields.gguf.tensor(name) else { return Ok(None) };
     if found.1.kind != TensorType::F32 || found.1.shape.len() != 1 {
         return Err(fields.gguf.keys.error(format!("tensor {name}: expected a vector of F32")));

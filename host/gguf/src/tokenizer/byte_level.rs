@@ -31,7 +31,7 @@ pub(super) fn parts<'a>(keys: &Keys<'a>) -> Result<Parts<'a>, GgufError> {
 
 /// Reads merges: two tokens with a space between them, before which each may have no space but as
 /// its first character.
-fn merges<'a>(keys: &Keys<'a>) -> Result<Vec<Merge<'a>>, GgufError> {
+pub(super) fn merges<'a>(keys: &Keys<'a>) -> Result<Vec<Merge<'a>>, GgufError> {
     let Some(list) = keys.array(MERGES)? else { return Ok(Vec::new()) };
     let pair = |text: &'a str| {
         let first = text.chars().next()?.len_utf8();

@@ -2,6 +2,7 @@
 //! text, in the format of Hugging Face's library. Tokens keep their ids.
 
 mod byte_level;
+mod gemma4;
 mod json;
 mod pre_tokenizer;
 mod sentence_piece;
@@ -38,10 +39,13 @@ pub(crate) fn tokenizer_json(gguf: &Gguf<'_>) -> Result<Vec<u8>, GgufError> {
     let vocabulary = Vocabulary::read(keys)?;
     let parts = match keys.needed_text("tokenizer.ggml.model")? {
         "gpt2" => byte_level::parts(keys)?,
+        gemma4::NAME => gemma4::parts(keys)?,
         "llama" => sentence_piece::parts(keys, &vocabulary)?,
         model => {
-            let reason =
-                format!("tokenizer.ggml.model {} is not supported; supported: gpt2, llama", printable(model));
+            let reason = format!(
+                "tokenizer.ggml.model {} is not supported; supported: gpt2, llama, gemma4",
+                printable(model)
+            );
             return Err(keys.error(reason));
         }
     };

@@ -20,6 +20,12 @@ const MOST_MERGE_BYTES: usize = 64 << 20;
 
 pub(super) fn parts<'a>(keys: &Keys<'a>, vocabulary: &Vocabulary<'a>) -> Result<Parts<'a>, GgufError> {
     let adds_space = keys.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
+    Ok(Parts { merges: merges(keys, vocabulary)?, ..spelling(adds_space) })
+}
+
+/// How texts are spelt: `▁` for spaces, perhaps with one more before the text, and bytes for
+/// characters that are no tokens.
+pub(super) fn spelling<'a>(adds_space: bool) -> Parts<'a> {
     let spelt = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
     let mut normalizers = vec![spelt];
     let mut decoders = vec![
@@ -31,15 +37,15 @@ pub(super) fn parts<'a>(keys: &Keys<'a>, vocabulary: &Vocabulary<'a>) -> Result<
         normalizers.insert(0, json!({"type": "Prepend", "prepend": "▁"}));
         decoders.push(json!({"type": "Strip", "content": " ", "start": 1, "stop": 0}));
     }
-    Ok(Parts {
-        merges: merges(keys, vocabulary)?,
+    Parts {
+        merges: Vec::new(),
         normalizer: json!({"type": "Sequence", "normalizers": normalizers}),
         pre_tokenizer: Value::Null,
         decoder: json!({"type": "Sequence", "decoders": decoders}),
         ignore_merges: false,
         byte_fallback: true,
         begins: true,
-    })
+    }
 }
 
 /// Every way to make a token of two others, those of the highest score first. Tokens of other types

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::gemma4;
 use super::vocabulary::{TokenType, Vocabulary};
 use crate::error::GgufError;
 use crate::keys::Keys;
@@ -67,6 +68,10 @@ pub(crate) fn end_ids(keys: &Keys<'_>) -> Result<Vec<usize>, GgufError> {
         .iter()
         .filter(|(_, text, of)| *of == TokenType::Control && END_TEXTS.contains(text) && !is_message(text));
     ids.extend(controls.map(|(id, ..)| id));
+    if keys.text("tokenizer.ggml.model")? == Some(gemma4::NAME) {
+        let ends = vocabulary.iter().filter(|(_, text, _)| *text == gemma4::TOOL_RESPONSE);
+        ids.extend(ends.map(|(id, ..)| id));
+    }
     let mut seen = std::collections::HashSet::new();
     ids.retain(|id| seen.insert(*id));
     Ok(ids)

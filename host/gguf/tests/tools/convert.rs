@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::gemma4;
 use super::writer::Writer;
 
 /// A tensor of a checkpoint.
@@ -85,12 +86,14 @@ pub(crate) fn config(folder: &Path) -> Value {
 /// Converts a directory: configuration and tensors, no tokenizer.
 pub(crate) fn convert(folder: &Path) -> Writer {
     let config = text_part(config(folder));
-    let of_text =
-        |(name, stored): (String, Stored)| (name.replace("model.language_model.", "model."), stored);
-    let mut tensors = tensors(folder).into_iter().map(of_text).collect();
+    let mut tensors: BTreeMap<String, Stored> = tensors(folder).into_iter().filter_map(of_text).collect();
     let mut writer = Writer::default();
     super::keys::write(&mut writer, &config);
-    super::rope::write(&mut writer, &config);
+    if super::keys::architecture(&config) == gemma4::ARCHITECTURE {
+        gemma4::write(&mut writer, &config);
+    } else {
+        super::rope::write(&mut writer, &config);
+    }
     super::delta::rename(&mut tensors, &config);
     split_packed_experts(&mut tensors);
     stack_experts(&mut tensors);
@@ -110,11 +113,21 @@ pub(crate) fn convert(folder: &Path) -> Writer {
     writer
 }
 
-/// The configuration of the language model, with the class of the whole one.
+/// The configuration of the model of text, under the name of its class.
 fn text_part(config: Value) -> Value {
     let Value::Object(mut text) = config["text_config"].clone() else { return config };
-    text.insert("architectures".to_owned(), config["architectures"].clone());
+    let class =
+        config["architectures"][0].as_str().unwrap().replace("ForConditionalGeneration", "ForCausalLM");
+    text.insert("architectures".to_owned(), json!([class]));
     Value::Object(text)
+}
+
+/// The name in a model of text; `None` for tensors of other parts.
+fn of_text((name, stored): (String, Stored)) -> Option<(String, Stored)> {
+    if ["vision", "audio"].iter().any(|part| name.contains(part)) {
+        return None;
+    }
+    Some((name.replace("model.language_model.", "model."), stored))
 }
 
 /// Classes whose files have rows beside each other that are rotated together.
@@ -127,18 +140,19 @@ const WITH_NEIGHBOURS: [&str; 5] = [
 ];
 
 /// Classes whose files say `post_attention_norm`.
-const WITH_POST_NORM: [&str; 6] = [
+const WITH_POST_NORM: [&str; 7] = [
     "GptOssForCausalLM",
     "Gemma3ForCausalLM",
+    "Gemma4ForCausalLM",
     "Glm4MoeForCausalLM",
-    "Qwen3_5ForConditionalGeneration",
+    "Qwen3_5ForCausalLM",
     "Qwen3_5MoeForCausalLM",
     "Qwen3NextForCausalLM",
 ];
 
 /// Classes whose norms lack the one, which files have.
 const WITHOUT_ONE: [&str; 4] =
-    ["Gemma3ForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForCausalLM", "Qwen3NextForCausalLM"];
+    ["Gemma3ForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "Qwen3NextForCausalLM"];
 
 /// The tensor under the file's name, its rows in the file's order. A vector becomes f32, as
 /// converters write it.
@@ -161,6 +175,9 @@ fn renamed(name: &str, stored: Stored, config: &Value) -> Option<(String, Stored
     let stored = if has_one_added { one_added(stored) } else { stored };
     if let Some(whole) = whole {
         return Some((whole.to_owned(), stored));
+    }
+    if let Some(tensor) = (class == "Gemma4ForCausalLM").then(|| gemma4::tensor(name)).flatten() {
+        return Some((tensor, stored));
     }
     let (layer, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
     let part = match rest {

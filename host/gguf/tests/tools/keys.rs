@@ -2,21 +2,23 @@
 
 use serde_json::Value;
 
+use super::gemma4;
 use super::writer::{Key, Writer};
 
 /// Architectures: the checkpoint's class, and the file's name.
-const ARCHITECTURES: [(&str, &str); 18] = [
+const ARCHITECTURES: [(&str, &str); 19] = [
     ("LlamaForCausalLM", "llama"),
     ("MistralForCausalLM", "llama"),
     ("Ministral3ForCausalLM", "mistral3"),
     ("SmolLM3ForCausalLM", "smollm3"),
     ("GraniteForCausalLM", "granite"),
     ("Gemma3ForCausalLM", "gemma3"),
+    ("Gemma4ForCausalLM", gemma4::ARCHITECTURE),
     ("Phi3ForCausalLM", "phi3"),
     ("Qwen2ForCausalLM", "qwen2"),
     ("Qwen3ForCausalLM", "qwen3"),
     ("Qwen3MoeForCausalLM", "qwen3moe"),
-    ("Qwen3_5ForConditionalGeneration", "qwen35"),
+    ("Qwen3_5ForCausalLM", "qwen35"),
     ("Qwen3_5MoeForCausalLM", "qwen35moe"),
     ("Qwen3NextForCausalLM", "qwen3next"),
     ("GptOssForCausalLM", "gpt-oss"),
@@ -59,6 +61,10 @@ const SIZES: [(&str, &str); 29] = [
     ("num_dense_layers", "leading_dense_block_count"),
 ];
 
+/// Keys that Gemma 4 has layer by layer, or by kinds of layers.
+const BY_LAYERS: [&str; 4] =
+    ["feed_forward_length", "attention.head_count_kv", "attention.key_length", "attention.value_length"];
+
 /// Numbers: the configuration's fields, and keys behind the architecture.
 const NUMBERS: [(&str, &str); 8] = [
     ("norm_eps", "attention.layer_norm_rms_epsilon"),
@@ -88,8 +94,12 @@ pub(crate) fn write(writer: &mut Writer, config: &Value) {
     writer.key("general.architecture", Key::Text(name));
     let mut written = if name.starts_with("lfm2") { lfm2(writer, name, config) } else { Vec::new() };
     for (field, key) in SIZES {
-        let is_latent = name == "deepseek2" && key.starts_with("attention.key_length");
-        if let Some(size) = config[field].as_u64().filter(|_| !is_latent && !written.contains(&key)) {
+        let is_own = match name {
+            "deepseek2" => key.starts_with("attention.key_length"),
+            gemma4::ARCHITECTURE => BY_LAYERS.contains(&key),
+            _ => false,
+        };
+        if let Some(size) = config[field].as_u64().filter(|_| !is_own && !written.contains(&key)) {
             written.push(key);
             writer.key(&format!("{name}.{key}"), Key::U32(u32::try_from(size).unwrap()));
         }

@@ -9,6 +9,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod delta;
+pub(crate) mod gemma4;
 pub(crate) mod keys;
 pub(crate) mod rope;
 pub(crate) mod tokens;

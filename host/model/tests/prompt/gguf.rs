@@ -190,6 +190,38 @@ fn control_tokens_of_pieces_are_not_made_of_text() {
     assert_eq!(tokenizer.encode_with_added("<s>").unwrap(), [1]);
 }
 
+/// Gemma 4's kind: merges over characters, `▁` for spaces, bytes for what is no token. Markers of calls
+/// are shown, and the one behind which a tool's answer stands ends the turn.
+#[test]
+fn gemma4_tokens_are_merged_and_markers_are_shown() {
+    let markers = ["<pad>", "<eos>", "<bos>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<turn|>"];
+    let bytes = (0..=255u8).map(|byte| format!("<0x{byte:02X}>"));
+    let pieces = ["▁", "a", "b", "\n", "ab", "▁ab", "\n\n"];
+    let tokens: Vec<String> =
+        markers.map(str::to_owned).into_iter().chain(bytes).chain(pieces.map(str::to_owned)).collect();
+    let types: Vec<i32> = [3, 3, 3, 4, 4, 4, 3].into_iter().chain([6; 256]).chain([1; 7]).collect();
+    let mut writer = Writer::default();
+    writer.key("tokenizer.ggml.model", Key::Text("gemma4"));
+    writer.key("tokenizer.ggml.tokens", Key::Texts(&tokens));
+    writer.key("tokenizer.ggml.token_type", Key::I32s(&types));
+    writer.key("tokenizer.ggml.merges", Key::Texts(&["a b", "▁ ab", "\n \n"].map(str::to_owned)));
+    writer.key("tokenizer.ggml.bos_token_id", Key::U32(2));
+    writer.key("tokenizer.ggml.eos_token_id", Key::U32(1));
+    let (_folder, files) = open(&writer);
+    let tokenizer = Tokenizer::load(&files).unwrap();
+    let (e_acute, piece) = ([7 + 0xC3, 7 + 0xA9], |at: u32| 7 + 256 + at);
+    let text = "ab ab\n\n\né";
+    let ids = [piece(4), piece(5), piece(6), piece(3), e_acute[0], e_acute[1]];
+    assert_eq!(tokenizer.encode_text(text).unwrap(), ids);
+    assert_eq!(tokenizer.decode(&ids).unwrap(), text);
+    assert_eq!((tokenizer.token(piece(5)), tokenizer.token(e_acute[1])), (b" ab".to_vec(), vec![0xA9]));
+    assert!(!tokenizer.encode_text("<|tool_call>").unwrap().contains(&3));
+    assert_eq!(tokenizer.encode_with_added("<|tool_call>ab<tool_call|>").unwrap(), [3, piece(4), 4]);
+    assert_eq!((tokenizer.is_special(3), tokenizer.is_special(6)), (false, true));
+    let defaults = GenerationDefaults::load(&files, &tokenizer, None).unwrap();
+    assert_eq!(defaults.eos_token_ids, [1, 6, 5]);
+}
+
 /// llama.cpp's vocabularies (`models/ggml-vocab-*.gguf`), with texts and the ids that transformers
 /// gives them: `GGUF_VOCABULARIES` is their folder.
 #[test]
@@ -209,6 +241,7 @@ fn vocabularies_give_the_ids_of_transformers() {
         "deepseek-coder",
         "llama-spm",
         "phi-3",
+        "gemma-4",
     ];
     for name in names {
         let file = folder.join(format!("ggml-vocab-{name}.gguf"));

@@ -38,6 +38,7 @@ pub enum StateShape {
 
 /// Sizes and optional parts of grouped-query attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "optional parts, each by itself")]
 pub struct GroupedConfig {
     /// Heads.
     pub shape: QkvShape,
@@ -237,17 +238,21 @@ impl AttentionConfig {
     /// instead, or reads what another layer keeps.
     pub(super) fn cache(&self, window: Option<usize>) -> Option<LayerCache> {
         match (*self, window) {
+            (
+                Self::Delta(_)
+                | Self::ShortConv(_)
+                | Self::Grouped(GroupedConfig { layout: ProjectionLayout::Queries { .. }, .. }),
+                _,
+            ) => None,
             (Self::Latent(LatentConfig { shape, .. }), _) => {
                 Some(LayerCache::Latent { width: shape.cached_width() })
             }
-            (Self::Grouped(GroupedConfig { layout: ProjectionLayout::Queries { .. }, .. }), _) => None,
             (Self::Grouped(GroupedConfig { shape: QkvShape { kv_heads, head_dim, .. }, .. }), window) => {
                 Some(match window {
                     None => LayerCache::Full { kv_heads, head_dim },
                     Some(window) => LayerCache::Window { kv_heads, head_dim, window },
                 })
             }
-            (Self::Delta(_) | Self::ShortConv(_), _) => None,
         }
     }
 

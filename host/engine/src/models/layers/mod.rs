@@ -35,7 +35,7 @@ pub(super) struct Layer<B: Backend> {
     /// Norm before the feed-forward part.
     mlp_norm: Norm<B::Vector>,
     mlp: Mlp<B>,
-    per_layer: Option<PerLayerInput<B>>,
+    own_rows: Option<PerLayerInput<B>>,
     /// Factor of the stream behind the layer.
     factor: Option<f32>,
 }
@@ -126,7 +126,7 @@ fn each_once<K: PartialEq + Copy, T>(
 }
 
 /// The value of a key, which has one.
-fn of_key<K: PartialEq, T>(all: &mut [(K, T)], key: K) -> &mut T {
+fn of_key<K: PartialEq + Copy, T>(all: &mut [(K, T)], key: K) -> &mut T {
     let found = all.iter_mut().find(|(known, _)| *known == key);
     &mut found.expect("activations are allocated for all layers").1
 }
@@ -205,7 +205,7 @@ impl<B: Backend> Layer<B> {
             mixer: Mixer::load(loading, (&layer, &between), hidden, config)?,
             mlp_norm: loading.stream_norm(before_mlp, hidden)?,
             mlp: Mlp::load(loading, &layer, hidden, &config.mlp)?,
-            per_layer: (model.per_layer_rows)
+            own_rows: (model.per_layer_rows)
                 .map(|rows| PerLayerInput::load(loading, (&layer, index), (hidden, rows.width)))
                 .transpose()?,
             factor: (model.layer_factors)
@@ -244,7 +244,7 @@ impl<B: Backend> Layer<B> {
                 layer.forward(backend, norm, (gated, both), stream);
             }
         }
-        if let Some(layer) = &self.per_layer {
+        if let Some(layer) = &self.own_rows {
             layer.forward(backend, per_layer, stream);
         }
         if let Some(factor) = self.factor {

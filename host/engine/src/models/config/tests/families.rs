@@ -34,7 +34,7 @@ fn windows(config: &ModelConfig) -> Vec<Option<usize>> {
 fn gated(config: &ModelConfig) -> GatedConfig {
     match config.layers[0].mlp {
         MlpConfig::Gated(sizes) => sizes,
-        MlpConfig::Experts(_) => panic!("no dense layer"),
+        MlpConfig::Experts(_) | MlpConfig::Both(..) => panic!("no dense layer"),
     }
 }
 

@@ -2,6 +2,7 @@
 //! others.
 
 mod families;
+mod gemma4;
 mod published;
 mod states;
 
@@ -38,7 +39,7 @@ fn grouped(config: &ModelConfig) -> GroupedConfig {
 fn experts(config: &ModelConfig, layer: usize) -> ExpertsConfig {
     match &config.layers[layer].mlp {
         MlpConfig::Experts(sizes) => sizes.clone(),
-        MlpConfig::Gated(_) => panic!("layer {layer} is dense"),
+        MlpConfig::Gated(_) | MlpConfig::Both(..) => panic!("layer {layer} isn't of experts alone"),
     }
 }
 

@@ -114,10 +114,7 @@ fn published_younger_configurations_are_read() {
 
 fn check(text: &str, layers: usize, cached: LayerCache, experts: usize) {
     let config = ModelConfig::parse("config.json", format!("{{{text}}}").as_bytes()).unwrap();
-    let last = match &config.layers[layers - 1].mlp {
-        MlpConfig::Experts(experts) => experts.experts,
-        MlpConfig::Gated(_) => 0,
-    };
+    let last = config.layers[layers - 1].mlp.experts().map_or(0, |experts| experts.experts);
     assert_eq!((config.layers.len(), config.cache()[0], last), (layers, cached, experts));
     assert_eq!(config.quantization.is_some(), experts > 0);
 }
