@@ -97,7 +97,8 @@ fn arranged_client(client: Command) -> Command {
     let is_loading = |id: &str| id != "model" && (id == "mcp_request_urls" || is_of_models(id));
     let client = client.mut_args(|argument| {
         if !is_loading(argument.get_id().as_str()) {
-            return argument;
+            let is_of_files = ["config", "print_config"].contains(&argument.get_id().as_str());
+            return argument.hide_short_help(is_of_files);
         }
         let is_first = FIRST.contains(&argument.get_id().as_str());
         argument.conflicts_with("url").help_heading(IN_PROCESS).hide_short_help(!is_first)

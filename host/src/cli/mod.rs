@@ -98,6 +98,21 @@ enum Command {
     Man(shell::ManArguments),
 }
 
+impl Command {
+    /// Whether only the settings are wanted.
+    fn prints_config(&self) -> bool {
+        let config = match self {
+            Self::Serve(arguments) => &arguments.config,
+            Self::Doctor(arguments) => &arguments.serve.config,
+            Self::Run(arguments) => &arguments.ask.target.config,
+            Self::Chat(arguments) => &arguments.ask.target.config,
+            Self::Launch(arguments) => &arguments.target.config,
+            _ => return false,
+        };
+        config.is_printed()
+    }
+}
+
 #[derive(Subcommand)]
 enum StreamCommand {
     /// Check a recorded SSE stream of any server, as `curl -N` prints it, against the event
@@ -127,7 +142,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let serves = matches!(line.command, Command::Serve(_));
     let result = match line.command {
-        Command::Serve(serve) if serve.config.is_printed() => print(&parsed.print()),
+        command if command.prints_config() => print(&parsed.print()),
         Command::Serve(serve) => serve::run(*serve, Reload::new(arguments, &parsed)),
         Command::Run(arguments) => run::run(*arguments),
         Command::Chat(arguments) => chat::run(*arguments),
@@ -167,8 +182,12 @@ fn parse(arguments: &[OsString]) -> Result<(Parsed, CommandLine), ConfigError> {
     };
     match CommandLine::from_arg_matches_mut(&mut parsed.matches.clone()) {
         Ok(mut line) => {
-            if let Command::Serve(arguments) = &mut line.command {
-                arguments.record.switches = switches;
+            match &mut line.command {
+                Command::Serve(arguments) => arguments.record.switches = switches,
+                Command::Run(arguments) => arguments.ask.target.models.choose_by_name(),
+                Command::Chat(arguments) => arguments.ask.target.models.choose_by_name(),
+                Command::Launch(arguments) => arguments.target.models.choose_by_name(),
+                _ => {}
             }
             Ok((parsed, line))
         }

@@ -104,6 +104,12 @@ impl ModelArguments {
         self.model.iter().map(|given| given.value.as_str())
     }
 
+    /// Leaves out a model that is named by the NAME of another: the latter was chosen.
+    pub(super) fn choose_by_name(&mut self) {
+        let names: Vec<String> = self.model.iter().filter_map(|given| given.model.clone()).collect();
+        self.model.retain(|given| given.model.is_some() || !names.contains(&given.value));
+    }
+
     /// Folder for compiled parsers; `None` if they aren't cached.
     pub(super) fn parser_cache(&self) -> Option<PathBuf> {
         cache::folder(self.parser_cache.as_deref(), "parsers")

@@ -17,7 +17,7 @@ pub(super) struct RunArguments {
     /// The question. What is piped into stdin comes before it.
     prompt: Option<String>,
     #[command(flatten)]
-    ask: AskArguments,
+    pub(super) ask: AskArguments,
     /// JSON schema that the answer follows.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,

@@ -10,6 +10,7 @@ mod bench_serve;
 mod chat;
 mod commands;
 mod config;
+mod config_of_clients;
 mod contracts;
 mod doctor;
 mod health;

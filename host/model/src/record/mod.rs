@@ -12,6 +12,7 @@
 mod digests;
 mod folder;
 mod generation;
+mod incomplete;
 pub mod line;
 mod playback;
 mod queue;
@@ -26,6 +27,7 @@ mod writer;
 pub(crate) use digests::FileDigests;
 pub use folder::EXTENSION;
 pub(crate) use generation::{played, recorded, resumed};
+pub use incomplete::describe;
 pub use playback::{Playback, RecordedInput};
 pub use raw_output::RawOutput;
 pub use reader::{MAGIC, Record, RecordError};

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use system::{Clock, random};
 use turn::{TurnEnd, Usage};
 
+use super::incomplete::Incomplete;
 use super::line::{EndLine, Line, LostLine, PromptLine};
 use super::queue::{NewRecord, RecordQueue};
 
@@ -72,7 +73,9 @@ impl Recorder {
             lost.store(0, Ordering::Relaxed);
         } else {
             lost.fetch_add(1, Ordering::Relaxed);
-            all_lost.fetch_add(1, Ordering::Relaxed);
+            if all_lost.fetch_add(1, Ordering::Relaxed) == 0 {
+                Incomplete::Queue.count();
+            }
         }
     }
 

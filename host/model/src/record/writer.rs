@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use zstd::bulk::Compressor;
 
 use super::folder::RecordFolder;
+use super::incomplete::Incomplete;
 use super::queue::{Fate, NewRecord, QueuedLine, RecordInlet};
 use super::{PLAIN_BYTES, RECORD_BYTES};
 
@@ -42,6 +43,15 @@ struct OpenRecord {
     waiting: Vec<u8>,
     plain: usize,
     written: u64,
+}
+
+impl OpenRecord {
+    /// Ends the record, which may not grow any more.
+    fn end_at_limit(&mut self) {
+        if self.file.take().is_some() {
+            Incomplete::Size.count();
+        }
+    }
 }
 
 impl RecordWriter {
@@ -100,7 +110,7 @@ impl RecordWriter {
         record.plain = record.plain.saturating_add(text.len());
         if record.plain > PLAIN_BYTES {
             self.flush(&mut record);
-            record.file = None;
+            record.end_at_limit();
         }
         if record.file.is_some() {
             record.waiting.extend_from_slice(&text);
@@ -143,15 +153,19 @@ impl RecordWriter {
                 record.written += size;
                 self.folder.grow(&record.new.name, size);
             }
-            Ok(None) => record.file = None,
+            Ok(None) => record.end_at_limit(),
             Err(error) => {
+                // What was written of the frame can't be read.
+                let _ = file.set_len(record.written);
                 record.file = None;
                 self.complain(&error);
             }
         }
     }
 
+    /// Counts a record that can't be written. The log says it once.
     fn complain(&mut self, error: &io::Error) {
+        Incomplete::Disk.count();
         if !std::mem::replace(&mut self.has_complained, true) {
             tracing::warn!(%error, "records can't be written to --record's folder: they are cut off or missing");
         }

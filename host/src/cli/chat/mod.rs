@@ -27,7 +27,7 @@ use local_tools::LocalTools;
 #[derive(clap::Args)]
 pub(super) struct ChatArguments {
     #[command(flatten)]
-    ask: AskArguments,
+    pub(super) ask: AskArguments,
     #[command(flatten)]
     mcp: McpArguments,
 }

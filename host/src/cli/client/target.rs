@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use system::random::hex;
 use tokio::task::JoinSet;
 
+use super::super::config::ConfigArguments;
 use super::super::mcp::McpArguments;
 use super::super::models::ModelArguments;
 use super::super::serve::{ServeArguments, prepare};
@@ -23,6 +24,8 @@ const LIST_TIME: Duration = Duration::from_secs(30);
 
 #[derive(clap::Args)]
 pub(in super::super) struct TargetArguments {
+    #[command(flatten)]
+    pub(in super::super) config: ConfigArguments,
     /// Base URL of the server to ask, with or without `/v1`; `--model` is then a model's name there
     /// [default: a server in this process; and of the models that a server lists the first].
     #[arg(long, value_name = "URL", value_parser = parsed::<EngineUrl>)]
@@ -62,7 +65,7 @@ impl TargetArguments {
         let name = match given[..] {
             [] => None,
             [name] => Some(name.to_owned()),
-            _ => return Err(anyhow!("--model is given {} times: one model is asked", given.len())),
+            _ => return Err(anyhow!("one model is asked, and {} are given: choose by --model", given.len())),
         };
         let Some(url) = self.url else { return in_process(self.models, mcp).await };
         let key = match self.key {

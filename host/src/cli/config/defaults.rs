@@ -11,7 +11,11 @@ use super::file::{ConfigFile, Setting};
 use crate::cli::per_model::model_of;
 
 /// Switches that stand for themselves on the command line only.
-const NOT_IN_FILES: [&str; 5] = ["config", "print-config", "json", "help", "version"];
+pub(super) const NOT_IN_FILES: [&str; 6] = ["config", "print-config", "json", "print", "help", "version"];
+/// Commands that share a file.
+const SHARING: [&str; 4] = ["serve", "run", "chat", "launch"];
+/// Switch of the commands that ask, by which they need no model of their own.
+const URL: &str = "url";
 
 /// Whether the switch takes values for single models.
 pub(super) fn is_per_model(argument: &Arg) -> bool {
@@ -36,8 +40,14 @@ pub(super) fn apply(command: Command, name: &str, file: &ConfigFile) -> Result<C
     let mut defaults: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for setting in &file.settings {
         let wrong = |reason: String| format!("{}: {}: {reason}", file.place(setting), setting.switch);
-        let argument = argument_of(subcommand, setting)
-            .ok_or_else(|| wrong(format!("no such switch; host {name} --help lists them")))?;
+        let Some(argument) = argument_of(subcommand, setting) else {
+            let mut others = SHARING.iter().filter_map(|other| command.find_subcommand(other));
+            if asks(subcommand) && others.any(|other| argument_of(other, setting).is_some()) {
+                // A server's own setting says nothing to a command that asks.
+                continue;
+            }
+            return Err(wrong(format!("no such switch; host {name} --help lists them")));
+        };
         let values = checked(argument, setting).map_err(wrong)?;
         defaults.entry(argument.get_id().to_string()).or_default().extend(values);
     }
@@ -47,6 +57,11 @@ pub(super) fn apply(command: Command, name: &str, file: &ConfigFile) -> Result<C
         _ => argument,
     };
     Ok(command.mut_subcommand(name, |subcommand| subcommand.mut_args(with_default)))
+}
+
+/// Whether the command asks a model, here or elsewhere.
+fn asks(command: &Command) -> bool {
+    command.get_arguments().any(|argument| argument.get_long() == Some(URL))
 }
 
 fn argument_of<'a>(command: &'a Command, setting: &Setting) -> Option<&'a Arg> {
@@ -73,13 +88,20 @@ fn checked(argument: &Arg, setting: &Setting) -> Result<Vec<String>, String> {
 }
 
 /// The file without what switches replace, and what it says of other models as switches; `None` if
-/// no switch of a model's is on the command line.
+/// no switch of a model's is on the command line. A server elsewhere has models of its own.
+///
+/// A command that asks takes one model: `--model NAME` chooses that of the file, if it has one.
 pub(super) fn merge(
     command: &Command,
     matches: &ArgMatches,
     file: &ConfigFile,
 ) -> Option<(ConfigFile, Vec<OsString>)> {
     let mut file = file.clone();
+    let asks = asks(command);
+    if asks && matches.get_raw(URL).is_some() {
+        file.settings.retain(|setting| setting.model.is_none() && setting.switch != "model");
+        return Some((file, Vec::new()));
+    }
     let is_given = |argument: &&Arg| {
         is_per_model(argument)
             && matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
@@ -92,11 +114,13 @@ pub(super) fn merge(
     for argument in given {
         let switch = argument.get_long().unwrap_or_default();
         let raw = matches.get_raw(argument.get_id().as_str()).into_iter().flatten();
-        let models: Vec<Option<&str>> =
-            raw.filter_map(OsStr::to_str).map(|value| model_in(argument, value)).collect();
-        let is_for_all = models.contains(&None);
-        if switch == "model" && is_for_all {
-            file.settings.retain(|setting| setting.model.is_none());
+        let raw: Vec<&str> = raw.filter_map(OsStr::to_str).collect();
+        let models: Vec<Option<&str>> = raw.iter().map(|value| model_in(argument, value)).collect();
+        let is_chosen = |model: &str| asks && raw.contains(&model);
+        let chooses = file.settings.iter().filter_map(|setting| setting.model.as_deref()).any(is_chosen);
+        let is_for_all = models.contains(&None) && !(switch == "model" && chooses);
+        if switch == "model" && models.contains(&None) {
+            file.settings.retain(|setting| setting.model.as_deref().is_none_or(is_chosen));
         }
         let is_replaced = |model: Option<&str>| is_for_all || models.contains(&model);
         file.settings.retain(|setting| setting.switch != switch || !is_replaced(setting.model.as_deref()));

@@ -1,4 +1,5 @@
-//! `--config`: a TOML file with the switches of `serve`, which are those of `doctor`, too.
+//! `--config`: a TOML file with the switches of `serve`, which are those of `doctor`, too. The
+//! commands that ask (`run`, `chat`, `launch`) take what they have in common with it, and their own.
 //!
 //! Its keys are the long switches, and a table `[model.NAME]` has those of one model. The file's
 //! values become defaults of the command line, so that each is checked as a switch is. Precedence:
@@ -67,8 +68,7 @@ impl Parsed {
         };
         let file = ConfigFile::read(&path)?;
         let parsed = Self::with(command.clone(), arguments, Some(file))?;
-        let Some(file) = parsed.replaced() else { return Ok(parsed) };
-        let (file, kept) = file;
+        let Some((file, kept)) = parsed.replaced() else { return Ok(parsed) };
         let arguments =
             arguments.iter().take(2).cloned().chain(kept).chain(arguments.iter().skip(2).cloned());
         Self::with(command, &arguments.collect::<Vec<_>>(), Some(file))
@@ -90,7 +90,7 @@ impl Parsed {
     }
 
     /// The file without what switches replace for single models, and what it says of other models
-    /// as switches; `None` if no switch is for a model.
+    /// as switches; `None` if no switch is for a model, or for a server elsewhere.
     fn replaced(&self) -> Option<(ConfigFile, Vec<OsString>)> {
         let (name, matches) = self.matches.subcommand()?;
         defaults::merge(self.command.find_subcommand(name)?, matches, self.file.as_ref()?)

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::defaults::is_per_model;
+use super::defaults::{NOT_IN_FILES, is_per_model};
 use super::file::{ConfigFile, key_of};
 use crate::cli::per_model::model_of;
 
@@ -22,7 +22,7 @@ pub(super) fn settings(command: &Command, matches: &ArgMatches, file: Option<&Co
     let mut rows: Vec<SettingLine> = Vec::new();
     for argument in command.get_arguments() {
         let switch = argument.get_long().unwrap_or_default();
-        if !matches!(switch, "" | "help" | "version" | "config" | "print-config" | "json") {
+        if !switch.is_empty() && !NOT_IN_FILES.contains(&switch) {
             rows.extend(rows_of(argument, switch, matches, file));
         }
     }

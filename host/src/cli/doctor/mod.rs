@@ -21,7 +21,7 @@ pub(super) struct DoctorArguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    serve: ServeArguments,
+    pub(super) serve: ServeArguments,
 }
 
 /// Prints the findings; the exit status is 1 if one is a failure.

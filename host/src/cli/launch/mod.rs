@@ -30,7 +30,7 @@ pub(super) struct LaunchArguments {
     #[arg(value_enum)]
     agent: Agent,
     #[command(flatten)]
-    target: TargetArguments,
+    pub(super) target: TargetArguments,
     /// Print the command with its variables instead of running it. The key is named, not shown;
     /// without `--url` the command is for a `host serve` on its usual address.
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use model::record::Record;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
-use tests::client::{Open, get, json_request, open, post};
+use tests::client::{Open, get, json_request, metric, open, post};
 use tests::process::ServerProcess;
 use tokio::task::JoinSet;
 
@@ -177,18 +177,15 @@ async fn full_disk_cuts_records_and_no_answer() {
         &rules,
         &["--store", "memory", "--record", records.to_str().unwrap()],
     );
-    let mut answers = 0;
-    for room in [Some(ROOM), Some(0), None] {
+    let cut = || metric(server.address, "sluice_records_incomplete_total{reason=\"disk\"}");
+    assert_eq!(cut().await, 0.0, "it is there from the start");
+    for (room, expected) in [(Some(ROOM), 1.0), (Some(0), 2.0), (None, 2.0)] {
         limit(&server, room);
         let answer = ask(server.address, "2+2?", json!({ "stream": true })).await;
         let last = answer.events().pop().unwrap();
         assert_eq!(last["type"], "response.completed", "{last}");
-        answers += 1;
-        // Each record is begun before the disk changes.
-        while std::fs::read_dir(&records).unwrap().count() < answers {
-            tokio::task::yield_now().await;
-        }
-        while room == Some(ROOM) && server.log().matches("records can't be written").count() == 0 {
+        // Each record is cut off before the disk changes.
+        while cut().await < expected {
             tokio::task::yield_now().await;
         }
     }

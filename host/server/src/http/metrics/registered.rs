@@ -57,6 +57,7 @@ pub(super) fn describe() {
     store_upkeep::describe();
     model::remote::describe();
     model::observe::describe();
+    model::record::describe();
     engines::describe();
 }
 
