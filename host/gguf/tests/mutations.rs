@@ -19,11 +19,15 @@ fn every_mutation(file: &[u8], header: usize, mut with: impl FnMut(&[u8])) -> us
         count += 1;
         with(&broken);
     };
-    for at in 0..header - 8 {
-        EXTREMES.iter().for_each(|extreme| put(at, &extreme.to_le_bytes()));
+    for (at, byte) in file[..header - 8].iter().enumerate() {
+        for extreme in EXTREMES {
+            put(at, &extreme.to_le_bytes());
+        }
         // Types of values and tensors, numbers of dimensions.
-        (0..45u32).for_each(|word| put(at, &word.to_le_bytes()));
-        put(at, &[file[at] ^ 0x80]);
+        for word in 0..45u32 {
+            put(at, &word.to_le_bytes());
+        }
+        put(at, &[byte ^ 0x80]);
     }
     count
 }
@@ -84,5 +88,7 @@ fn files_cut_anywhere_are_survived() {
             check_cut(&[&[count, at, 1, at.wrapping_mul(7), 2][..], &file].concat());
         }
     }
-    (0..file.len()).for_each(|length| assert!(check(&[("f", &file[..length])]) || length > file.len() - 32));
+    for length in 0..file.len() - 32 {
+        assert!(check(&[("f", &file[..length])]), "{length} bytes");
+    }
 }
