@@ -6,11 +6,18 @@
 //! without spelling it, and any file is a valid input.
 
 pub mod formats;
+#[path = "../../host/gguf/tests/tools/check.rs"]
+mod gguf_check;
 mod stream;
 mod turn;
 
 pub use stream::{HEAD, Stream, spell};
 pub use turn::{markers, turn};
+
+/// Reads the body as the files of a GGUF model.
+pub fn gguf(data: &[u8]) {
+    gguf_check::check_cut(data);
+}
 
 /// Scans the body in chunks of the head's two sizes.
 pub fn json_scanner(data: &[u8]) {

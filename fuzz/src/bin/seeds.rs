@@ -6,6 +6,12 @@
 
 use std::path::Path;
 
+#[path = "../../../host/gguf/tests/tools/small.rs"]
+mod small;
+#[path = "../../../host/gguf/tests/tools/writer.rs"]
+#[allow(dead_code, reason = "tests use the rest")]
+mod writer;
+
 use fuzz::HEAD;
 use fuzz::formats::{ALL, Format};
 use parser_kit::case::{Case, Piece, case_files};
@@ -49,6 +55,9 @@ fn main() {
     for (target, name, seed) in WRITTEN {
         write(&root.join("corpus").join(target), name, seed);
     }
+    for (name, seed) in gguf_seeds() {
+        write(&root.join("corpus/gguf"), name, &seed);
+    }
     for format in ALL {
         let cases = root.join("../plugins").join(format.plugin).join("cases");
         let corpus = root.join("corpus").join(format.plugin.replace('-', "_"));
@@ -59,6 +68,18 @@ fn main() {
             write(&corpus, &file.file_stem().expect("a case has a name").to_string_lossy(), seed);
         }
     }
+}
+
+/// A small GGUF model in one file, and in parts with the places at which the next ones begin.
+fn gguf_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let seed = |parts: Vec<Vec<u8>>| {
+        let end = |count: usize| parts.iter().take(count).map(Vec::len).sum::<usize>();
+        let places = [1, 2].map(|count| u16::try_from(end(count)).expect("a small file").to_le_bytes());
+        let count = u8::try_from(parts.len() - 1).expect("three parts at most");
+        [&[count][..], places.as_flattened(), parts.concat().as_slice()].concat()
+    };
+    let parts = |count| seed(small::model().parts(count));
+    vec![("whole", seed(vec![small::model().finish()])), ("two parts", parts(2)), ("three parts", parts(3))]
 }
 
 fn write(corpus: &Path, name: &str, seed: &[u8]) {

@@ -149,6 +149,8 @@ fn blocks(kind: BlockType, count: usize) -> Vec<u8> {
             .collect();
         match kind {
             BlockType::MXFP4 => block[0] = 120,
+            // Factors from 1/128 to 1/32.
+            BlockType::NVFP4 => block[..4].iter_mut().for_each(|byte| *byte = *byte % 16 + 8),
             BlockType::Q4_1 | BlockType::Q5_1 => {
                 block[..2].copy_from_slice(&factor);
                 block[2..4].copy_from_slice(&minimum);
@@ -177,6 +179,8 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         ("llama3-bf16", BlockType::Q4_0, 2),
         ("tied-bf16", BlockType::Q4_1, 3),
         ("tied-bf16", BlockType::MXFP4, 39),
+        ("tied-bf16", BlockType::NVFP4, 40),
+        ("tied-bf16", BlockType::Q2_0, 42),
         ("glm4-moe-bf16", BlockType::Q5_0, 6),
         ("qwen35-bf16", BlockType::Q8_0, 8),
         ("qwen35-moe-f32", BlockType::Q4_0, 2),
@@ -192,7 +196,7 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         let mut replaced = 0;
         let is_matrix = |name: &str, shape: &[usize]| {
             shape.len() > 1
-                && shape[shape.len() - 1].is_multiple_of(32)
+                && shape[shape.len() - 1].is_multiple_of(kind.block_len())
                 && !name.contains("bias")
                 && !name.contains("gate_inp")
         };
@@ -206,5 +210,50 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         });
         assert!(replaced > 8, "{name}: only {replaced} matrices");
         assert!(logits_of(&stored) == logits_of(&widened), "{name} {}", kind.name());
+    }
+}
+
+/// Factors of few bits, so that products with values are exact.
+fn factor(of: usize) -> f32 {
+    [0.5, 1.5, 0.75, 1.0, 0.625][of % 5]
+}
+
+/// Whether a matrix is stored as NVFP4 here.
+fn is_nvfp4(name: &str, shape: &[usize]) -> bool {
+    let named = name.contains("attn_output") || name.contains("ffn_") && !name.contains("gate_inp");
+    named && shape.len() > 1 && shape[shape.len() - 1].is_multiple_of(64)
+}
+
+#[test]
+fn nvfp4_matrices_have_the_factors_beside_them() {
+    let kind = BlockType::NVFP4;
+    let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
+    let experts = |shape: &[usize]| if shape.len() == 3 { shape[0] } else { 1 };
+    for name in ["tied-bf16", "../../../models/kimi-tiny"] {
+        let mut stored = convert(&folder(name));
+        let mut widened = stored.clone();
+        let mut factored = Vec::new();
+        stored.replace(|name, shape, _| {
+            is_nvfp4(name, shape).then(|| {
+                factored.push((name.replace(".weight", ""), experts(shape)));
+                (40, blocks(kind, count(shape)))
+            })
+        });
+        for (name, experts) in &factored {
+            let all = (0..*experts).flat_map(|i| factor(name.len() + i).to_le_bytes()).collect();
+            stored.tensor(&format!("{name}.scale"), 0, &[*experts], all);
+            stored.tensor(&format!("{name}.input_scale"), 0, &[1], 3f32.to_le_bytes().to_vec());
+        }
+        widened.replace(|name, shape, _| {
+            is_nvfp4(name, shape).then(|| {
+                let values = values(kind, &blocks(kind, count(shape)));
+                let (of_expert, first) = (values.len() / 4 / experts(shape), name.len() - ".weight".len());
+                let scaled = values.as_chunks().0.iter().enumerate().flat_map(|(i, bytes)| {
+                    (f32::from_le_bytes(*bytes) * factor(first + i / of_expert)).to_le_bytes()
+                });
+                (0, scaled.collect())
+            })
+        });
+        assert!(factored.len() > 6 && logits_of(&stored) == logits_of(&widened), "{name}: {factored:?}");
     }
 }

@@ -73,8 +73,10 @@ impl<'a> Keys<'a> {
         let Some(MetadataValue::Array(array)) = self.values.get(key) else {
             return Ok(self.size(key, range)?.map(|size| vec![size]));
         };
-        let sizes = array.iter().take(MOST_LAYERS as usize + 1);
-        let sizes = sizes.map(|value| value.as_u64().filter(|size| range.contains(size)));
+        if array.len() as u64 > MOST_LAYERS {
+            return Err(self.error(format!("{} lists more than {MOST_LAYERS} numbers", printable(key))));
+        }
+        let sizes = array.iter().map(|value| value.as_u64().filter(|size| range.contains(size)));
         sizes.collect::<Option<_>>().map(Some).ok_or_else(|| self.differs(key))
     }
 

@@ -191,11 +191,14 @@ impl TensorNames {
         }
     }
 
-    /// Whether a tensor of the file changes results. Two kinds don't: factors of frequencies, which
-    /// the configuration has, and layers behind the last one, which predict tokens further ahead.
+    /// Whether a tensor of the file changes results. Three kinds don't: factors of frequencies, which
+    /// the configuration has; layers behind the last one, which predict tokens further ahead; and
+    /// factors of inputs that are rounded to four bits, which they aren't here.
     pub fn matters(name: &str, layers: usize) -> bool {
         let layer = name.strip_prefix("blk.").and_then(|rest| rest.split('.').next()?.parse().ok());
-        layer.is_none_or(|layer: usize| layer < layers) && !name.starts_with("rope_f")
+        layer.is_none_or(|layer: usize| layer < layers)
+            && !name.starts_with("rope_f")
+            && !name.ends_with(".input_scale")
     }
 }
 

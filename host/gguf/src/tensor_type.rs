@@ -16,7 +16,7 @@ pub enum TensorType {
 }
 
 /// Numbers and names of ggml's types that are not read.
-const NOT_READ: [(u32, &str); 11] = [
+const NOT_READ: [(u32, &str); 9] = [
     (9, "Q8_1"),
     (15, "Q8_K"),
     (24, "I8"),
@@ -26,8 +26,6 @@ const NOT_READ: [(u32, &str); 11] = [
     (28, "F64"),
     (31, "Q4_0_4_4"),
     (36, "IQ4_NL_4_4"),
-    (40, "NVFP4"),
-    (42, "Q2_0"),
 ];
 
 impl TensorType {

@@ -162,9 +162,10 @@ impl Task<'_> {
 
     #[inline(always)]
     fn gate<L: Lanes>(&self, lanes: L, row: usize, to: &mut [f32]) {
-        let gates = self.projected(row, 0).chunks(LANES).zip(self.projected(row, 2).chunks(LANES));
-        for ((gate, x), to) in gates.zip(to.chunks_mut(LANES)) {
-            lanes.store_part(lanes.mul(lanes.load_part(gate), lanes.load_part(x)), to);
+        let (gates, x) = (self.projected(row, 0), self.projected(row, 2));
+        for (i, to) in to.chunks_mut(LANES).enumerate() {
+            let at = i * LANES;
+            store(lanes, lanes.mul(load(lanes, gates, at), load(lanes, x, at)), to);
         }
     }
 
@@ -177,14 +178,13 @@ impl Task<'_> {
         // SAFETY: a task has its own channels of its own rows.
         let out = unsafe { self.out.part((self.sequence.first_row + row) * channels + first, width) };
         for (i, to) in out.chunks_mut(LANES).enumerate() {
-            let (at, count) = (i * LANES, to.len());
-            let part = |all: &'_ [f32]| lanes.load_part(&all[at..at + count]);
-            let mut sum = part(&self.weights.bias[first..]);
-            let factors = self.weights.factors.chunks_exact(channels).map(|of_tap| &of_tap[first..]);
+            let at = i * LANES;
+            let mut sum = load(lanes, &self.weights.bias, first + at);
+            let factors = self.weights.factors.chunks_exact(channels);
             for (x, factors) in inputs.chunks_exact(width).zip(factors) {
-                sum = lanes.fma(part(x), part(factors), sum);
+                sum = lanes.fma(load(lanes, x, at), load(lanes, factors, first + at), sum);
             }
-            lanes.store_part(lanes.mul(part(gates), sum), to);
+            store(lanes, lanes.mul(load(lanes, gates, at), sum), to);
         }
     }
 
@@ -204,5 +204,24 @@ impl Task<'_> {
         let row = self.sequence.slot * self.most_tentative + row;
         // SAFETY: as above.
         unsafe { self.tentative.part(row * channels + first, width) }
+    }
+}
+
+/// Loads a vector from `at` on, or as much of it as there is.
+#[inline(always)]
+fn load<L: Lanes>(lanes: L, from: &[f32], at: usize) -> L::V {
+    let from = &from[at..];
+    match from.first_chunk() {
+        Some(whole) => lanes.load(whole),
+        None => lanes.load_part(from),
+    }
+}
+
+/// Stores a vector, or as much of it as there is room for.
+#[inline(always)]
+fn store<L: Lanes>(lanes: L, v: L::V, to: &mut [f32]) {
+    match to.first_chunk_mut() {
+        Some(whole) => lanes.store(v, whole),
+        None => lanes.store_part(v, to),
     }
 }

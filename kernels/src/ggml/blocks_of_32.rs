@@ -1,7 +1,10 @@
-//! Blocks of 32 values (128 in `Q1_0`) with one factor, and a minimum in some types. Of codes with
-//! four bits, the first sixteen are in the lower halves of the bytes, the others in the upper ones.
+//! Blocks of 32 values (64 in `Q2_0` and `NVFP4`, 128 in `Q1_0`) with one factor, and a minimum in some
+//! types. Of codes with four bits, the first half of those that share a factor are in the lower halves
+//! of the bytes, the others in the upper ones.
 
-use super::{Block, BlockType, half, halves};
+use ops::E4M3_VALUES;
+
+use super::{Block, BlockType, SCALE_GROUP, half, halves};
 
 /// Decodes a block of one of these types.
 pub(super) fn decode(kind: BlockType, bytes: &[u8], to: &mut Block) {
@@ -36,6 +39,21 @@ pub(super) fn decode(kind: BlockType, bytes: &[u8], to: &mut Block) {
                 *code = byte ^ 0x80;
             }
         }
+        BlockType::Q2_0 => {
+            for (codes, bits) in codes.chunks_mut(4).zip(&bytes[2..]) {
+                for (i, code) in codes.iter_mut().enumerate() {
+                    *code = bits >> (2 * i) & 3;
+                }
+            }
+        }
+        BlockType::NVFP4 => {
+            let (factors, bytes) = bytes.split_at(codes.len() / SCALE_GROUP);
+            let groups = codes.chunks_exact_mut(SCALE_GROUP).zip(bytes.chunks_exact(SCALE_GROUP / 2));
+            for ((factor, (codes, bytes)), to) in factors.iter().zip(groups).zip(&mut to.factors_of_16) {
+                halves(bytes, codes);
+                *to = half_of_e4m3(*factor);
+            }
+        }
         BlockType::MXFP4 => {
             to.factor = half_of_power(bytes[0]);
             halves(&bytes[1..], codes);
@@ -50,6 +68,17 @@ fn add_fifth_bits(bits: &[u8], codes: &mut [u8]) {
         for (i, code) in codes.iter_mut().enumerate() {
             *code |= (bits >> i & 1) << 4;
         }
+    }
+}
+
+/// Returns half the value of a code of E4M3 without sign, for values twice those of E2M1; zero for the
+/// code that is no number there.
+fn half_of_e4m3(code: u8) -> f32 {
+    match code {
+        0x7f => 0.0,
+        // With the sign, which is left out, it is the number that its bits would mean.
+        0xff => 240.0,
+        _ => 0.5 * E4M3_VALUES[usize::from(code & 0x7f)],
     }
 }
 

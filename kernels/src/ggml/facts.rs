@@ -24,7 +24,7 @@ static E2M1_DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6,
 static Q3: [i8; 16] = [-4, -3, -2, -1, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0];
 /// Signs of `Q1_0`.
 static SIGNS: [i8; 16] = [-1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// Values of the codes of `TQ1_0` and `TQ2_0`.
+/// Values of the codes of `TQ1_0`, `TQ2_0` and `Q2_0`.
 static TERNARY: [i8; 16] = [-1, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// Values of grids; the upper half has them with a minus sign.
 static IQ2: [i8; 16] = [8, 25, 43, 0, 0, 0, 0, 0, -8, -25, -43, 0, 0, 0, 0, 0];
@@ -61,6 +61,9 @@ impl BlockType {
             Self::IQ4_XS => of(23, "IQ4_XS", (256, 136), &[0], Table(&IQ4)),
             Self::TQ1_0 => of(34, "TQ1_0", (256, 54), &[52], Table(&TERNARY)),
             Self::TQ2_0 => of(35, "TQ2_0", (256, 66), &[64], Table(&TERNARY)),
+            Self::Q2_0 => of(42, "Q2_0", (64, 18), &[0], Table(&TERNARY)),
+            // Its factors are numbers of eight bits (E4M3).
+            Self::NVFP4 => of(40, "NVFP4", (64, 36), &[], Table(&E2M1_DOUBLED)),
             // Its factor is an exponent of eight bits.
             Self::MXFP4 => of(39, "MXFP4", (32, 17), &[], Table(&E2M1_DOUBLED)),
         }

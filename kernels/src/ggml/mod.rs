@@ -45,6 +45,8 @@ pub enum BlockType {
     TQ1_0,
     TQ2_0,
     MXFP4,
+    NVFP4,
+    Q2_0,
 }
 
 /// Values that codes stand for.
@@ -57,7 +59,8 @@ pub enum CodeValues {
 }
 
 /// Decoded block: `value = factor * scale * value of the code + minimum_factor * minimum`. Only the
-/// elements of the block's size are set.
+/// elements of the block's size are set. [`BlockType::has_factors_of_16`] says whether the factor is
+/// that of the whole block.
 #[derive(Debug, Clone)]
 pub struct Block {
     /// A code for each value.
@@ -68,13 +71,15 @@ pub struct Block {
     pub minimums: [u8; MAX_BLOCK / SCALE_GROUP],
     /// Factor of scales.
     pub factor: f32,
+    /// Factors of scales of each 16 neighbours, exact in f16; only types with such use them.
+    pub factors_of_16: [f32; MAX_BLOCK / SCALE_GROUP],
     /// Factor of minimums.
     pub minimum_factor: f32,
 }
 
 impl BlockType {
     /// All types.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Q1_0,
         Self::Q4_0,
         Self::Q4_1,
@@ -98,6 +103,8 @@ impl BlockType {
         Self::TQ1_0,
         Self::TQ2_0,
         Self::MXFP4,
+        Self::NVFP4,
+        Self::Q2_0,
     ];
 
     /// Returns the type with this number in files (`ggml_type`); `None` for types without blocks
@@ -137,6 +144,12 @@ impl BlockType {
         matches!(self, Self::Q4_1 | Self::Q5_1 | Self::Q2_K | Self::Q4_K | Self::Q5_K)
     }
 
+    /// Whether each 16 neighbours have a factor of their own, [`Block::factors_of_16`], and the scale
+    /// one.
+    pub fn has_factors_of_16(self) -> bool {
+        self == Self::NVFP4
+    }
+
     /// Whether all values of a block are finite.
     ///
     /// # Panics
@@ -165,7 +178,9 @@ impl BlockType {
             | Self::Q5_1
             | Self::Q8_0
             | Self::IQ4_NL
-            | Self::MXFP4 => blocks_of_32::decode(self, bytes, to),
+            | Self::MXFP4
+            | Self::NVFP4
+            | Self::Q2_0 => blocks_of_32::decode(self, bytes, to),
             Self::Q2_K
             | Self::Q3_K
             | Self::Q4_K
@@ -192,6 +207,7 @@ impl Default for Block {
             scales: [1; MAX_BLOCK / SCALE_GROUP],
             minimums: [0; MAX_BLOCK / SCALE_GROUP],
             factor: 0.0,
+            factors_of_16: [0.0; MAX_BLOCK / SCALE_GROUP],
             minimum_factor: 0.0,
         }
     }
@@ -203,7 +219,8 @@ impl Block {
         let values = kind.code_values();
         let groups = to.chunks_mut(SCALE_GROUP).zip(self.codes.chunks(SCALE_GROUP));
         for (i, (to, codes)) in groups.enumerate() {
-            let scale = self.factor * f32::from(self.scales[i]);
+            let factor = if kind.has_factors_of_16() { self.factors_of_16[i] } else { self.factor };
+            let scale = factor * f32::from(self.scales[i]);
             let minimum = self.minimum_factor * f32::from(self.minimums[i]);
             for (to, code) in to.iter_mut().zip(codes) {
                 let value = scale * f32::from(values.of(*code));

@@ -60,8 +60,11 @@ impl Weights {
             for n in 0..factors_of(kind) {
                 set_factor(kind, block, n, half(i + n));
             }
-            if kind == BlockType::MXFP4 {
-                block[0] = 125 + (i % 5) as u8;
+            match kind {
+                BlockType::MXFP4 => block[0] = 125 + (i % 5) as u8,
+                // Factors from 0.5 to 4.
+                BlockType::NVFP4 => block[..4].iter_mut().for_each(|byte| *byte = 0x38 + *byte % 24),
+                _ => {}
             }
         }
         Self { kind, bytes, rows, cols: blocks * kind.block_len() }
@@ -80,7 +83,7 @@ impl Weights {
 /// Number of half floats in a block.
 fn factors_of(kind: BlockType) -> usize {
     match kind {
-        BlockType::MXFP4 => 0,
+        BlockType::MXFP4 | BlockType::NVFP4 => 0,
         BlockType::Q4_1 | BlockType::Q5_1 | BlockType::Q2_K | BlockType::Q4_K | BlockType::Q5_K => 2,
         _ => 1,
     }
@@ -112,8 +115,8 @@ fn values(n: usize, seed: usize) -> Vec<f32> {
 
 #[test]
 fn values_are_those_of_gguf_bit_for_bit() {
-    // All types but Q1_0, which the package doesn't dequantize.
-    assert_eq!(FIXTURES.len(), BlockType::ALL.len() - 1);
+    // All types but Q1_0 and Q2_0, which the package doesn't dequantize.
+    assert_eq!(FIXTURES.len(), BlockType::ALL.len() - 2);
     for Fixture { kind, blocks, values } in FIXTURES.iter() {
         let blocks = FileBlocks::new(*kind, blocks, values.len());
         let matrix = Matrix::new(Elements::FileBlocks(blocks), 1, values.len());
@@ -136,6 +139,41 @@ fn bits_of_q1_are_signs_of_the_factor() {
     let plus: Vec<usize> = (0..128).filter(|i| values[*i] == 1.0).collect();
     assert_eq!(plus, [0, 2, 127]);
     assert_eq!(values.iter().filter(|value| **value == -1.0).count(), 125);
+}
+
+#[test]
+fn codes_of_q2_are_from_minus_one_to_two() {
+    let mut block = [0; 18];
+    block[..2].copy_from_slice(&0x4000u16.to_le_bytes());
+    (block[2], block[17]) = (0b11_10_01_00, 0b11_00_00_00);
+    let blocks = FileBlocks::new(BlockType::Q2_0, &block, 64);
+    let values = Matrix::new(Elements::FileBlocks(blocks), 1, 64).to_f32();
+    assert_eq!((&values[..5], values[63]), (&[-2.0, 0.0, 2.0, 4.0, -2.0][..], 4.0));
+}
+
+#[test]
+fn nvfp4_values_have_the_factor_of_the_matrix() {
+    let weights = Weights::new(BlockType::NVFP4, 20, 3);
+    let plain = weights.stored().to_f32();
+    let blocks = FileBlocks::new(BlockType::NVFP4, &weights.bytes, weights.cols).with_factor(0.375);
+    let stored = Matrix::new(Elements::FileBlocks(blocks), 20, weights.cols);
+    let packed = QuantizedMatrix::new(&Cpu::new(1), stored, QuantizeTo::Q8).unwrap();
+    let table = Matrix::new(Elements::Quantized(&packed), 20, weights.cols);
+    let x = values(weights.cols, 1);
+    let of = |matrix: Matrix<'_>| {
+        let mut out = vec![0.0; 20];
+        linear(&Cpu::new(1), &x, &[matrix], None, Store::Overwrite, &mut out);
+        out
+    };
+    let one = weights.packed(&Cpu::new(1)).unwrap();
+    let alone = of(Matrix::new(Elements::Quantized(&one), 20, weights.cols));
+    // A factor of two bits changes no other bit.
+    let times = |all: Vec<f32>| all.into_iter().map(|value| value * 0.375).collect::<Vec<_>>();
+    assert_eq!((stored.to_f32(), table.to_f32()), (times(plain.clone()), times(plain)));
+    let scale = alone.iter().fold(0f32, |most, x| most.max(x.abs()));
+    for (got, wanted) in of(table).into_iter().zip(times(alone)) {
+        assert!((got - wanted).abs() < 1e-5 * scale, "{got} {wanted}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 them; and the grids of the format, for the decoders. Run by hand: `pip install gguf==0.19.0`, then
 `python make.py`.
 
-For each type: its number (u32), the number of blocks (u32), the blocks, their values (f32). Q1_0
-isn't among them, since the package doesn't dequantize it.
+For each type: its number (u32), the number of blocks (u32), the blocks, their values (f32). Q1_0 and
+Q2_0 aren't among them, since the package doesn't dequantize them.
 """
 
 import struct
@@ -38,6 +38,7 @@ HALVES = {
     Type.IQ3_S: [0],
     Type.TQ1_0: [52],
     Type.TQ2_0: [64],
+    Type.NVFP4: [],
 }
 
 
@@ -69,6 +70,10 @@ def main() -> None:
                 blocks[:, 55] = blocks[:, 55] & 0xBF
             if kind == Type.MXFP4:
                 blocks[:, 0] = np.append([0, 1, 2, 252], random.integers(100, 150, count - 4))
+            if kind == Type.NVFP4:
+                # All kinds of factors: zero, subnormal, the largest, those that are no numbers.
+                blocks[0, :4] = [0, 1, 0x7E, 0x7F]
+                blocks[1, :4] = [7, 8, 0x80, 0xFF]
             values = quants.dequantize(blocks.reshape(-1), kind).astype("<f4")
             assert values.size == VALUES and np.isfinite(values).all(), kind
             out.write(struct.pack("<II", kind, count) + blocks.tobytes() + values.tobytes())

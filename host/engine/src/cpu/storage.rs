@@ -155,7 +155,7 @@ impl StackedMatrix {
             PartWeights::Plain { dtype: Dtype::F32, .. } => "f32",
             PartWeights::Fp8 { .. } => "fp8",
             PartWeights::Mxfp4 { .. } => "mxfp4",
-            PartWeights::Blocks(tensor) => tensor.dtype.name(),
+            PartWeights::Blocks(tensor) => tensor.dtype.kind.name(),
             PartWeights::Quantized(matrix) => matrix.type_name(),
         }
     }
@@ -235,7 +235,9 @@ impl Part {
                 Elements::Mxfp4(Mxfp4::new(codes.bytes(), scales.bytes(), self.cols))
             }
             PartWeights::Blocks(tensor) => {
-                Elements::FileBlocks(FileBlocks::new(tensor.dtype, tensor.bytes(), self.cols))
+                let blocks = FileBlocks::new(tensor.dtype.kind, tensor.bytes(), self.cols);
+                let factor = tensor.dtype.factor;
+                Elements::FileBlocks(factor.map_or(blocks, |factor| blocks.with_factor(factor)))
             }
             PartWeights::Repacked(matrix) => Elements::Repacked(matrix),
             PartWeights::Quantized(matrix) => Elements::Quantized(matrix),

@@ -37,7 +37,7 @@ pub use error::LoadError;
 pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
 pub use stored::{CodeKind, ExpertWeights, StoredMatrix, WeightRole};
-pub use tensor::{BlockTensor, Codes, Dtype, StoredTensor, WeightTensor};
+pub use tensor::{BlockDtype, BlockTensor, Codes, Dtype, StoredTensor, WeightTensor};
 pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 

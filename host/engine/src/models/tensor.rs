@@ -51,7 +51,16 @@ pub type WeightTensor = StoredTensor<Dtype>;
 pub type Codes = StoredTensor<CodeKind>;
 
 /// Tensor of blocks of a GGUF file: the last dimension is whole blocks, whose values are finite.
-pub type BlockTensor = StoredTensor<BlockType>;
+pub type BlockTensor = StoredTensor<BlockDtype>;
+
+/// Type of a tensor in blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockDtype {
+    /// Type of the blocks.
+    pub kind: BlockType,
+    /// Factor of all values, which isn't in the blocks; `None` for types without.
+    pub factor: Option<f32>,
+}
 
 impl<E: Copy> StoredTensor<E> {
     /// Bytes of all elements. Random ones are generated at the first call.

@@ -7,10 +7,12 @@
     reason = "sizes of tiny models"
 )]
 
+pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod delta;
 pub(crate) mod gemma4;
 pub(crate) mod keys;
 pub(crate) mod rope;
+pub(crate) mod small;
 pub(crate) mod tokens;
 pub(crate) mod writer;

@@ -29,6 +29,7 @@ pub(super) fn quantized<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &Quantized
         Format::K6 => of_format::<L, K6>(lanes, tiles, weight, cols),
         Format::TableOf16 => of_format::<L, TableOf16>(lanes, tiles, weight, cols),
         Format::K4Of16 => of_format::<L, K4Of16>(lanes, tiles, weight, cols),
+        Format::Nvfp4 => of_format::<L, Nvfp4>(lanes, tiles, weight, cols),
     }
 }
 
@@ -48,7 +49,7 @@ macro_rules! panel_formats {
     };
 }
 
-panel_formats!(Q8, Q8WithMinimum, Q4, Mxfp4, Table, K4, K5, K6, TableOf16, K4Of16);
+panel_formats!(Q8, Q8WithMinimum, Q4, Mxfp4, Table, K4, K5, K6, TableOf16, K4Of16, Nvfp4);
 
 #[inline(always)]
 fn of_format<L: Dots, F: PanelFormat>(
@@ -86,6 +87,7 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
         let operands = Operands::<F, M, N> {
             weights: self.weight.panel_lines(panel..panel + N),
             table: self.weight.table(),
+            factor: self.weight.factor(),
             blocks,
             x: &self.x.codes[first..][..M * groups],
             factors: &self.x.factors[first..][..M * groups],
@@ -127,6 +129,8 @@ struct Operands<'a, F, const M: usize, const N: usize> {
     /// `[N, blocks, lines of a block]`.
     weights: &'a [CodeLine],
     table: &'a [u8; 16],
+    /// Factor of the whole matrix.
+    factor: f32,
     blocks: usize,
     /// `[M, groups]`.
     x: &'a [GroupCodes],
@@ -183,7 +187,7 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         let zero = lanes.splat(0.0);
         let mut all = [ScaleRow { scale: zero, minimum: zero }; N];
         for n in 0..N {
-            all[n] = F::LAYOUT.scales.factors(lanes, unsafe { self.scale_lines(n, block) });
+            all[n] = F::LAYOUT.scales.factors(lanes, unsafe { self.scale_lines(n, block) }, self.factor);
         }
         all
     }

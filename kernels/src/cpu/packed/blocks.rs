@@ -10,6 +10,8 @@ pub struct FileBlocks<'a> {
     kind: BlockType,
     bytes: &'a [u8],
     cols: usize,
+    /// Factor of all values.
+    factor: f32,
 }
 
 impl<'a> FileBlocks<'a> {
@@ -20,7 +22,22 @@ impl<'a> FileBlocks<'a> {
     pub fn new(kind: BlockType, bytes: &'a [u8], cols: usize) -> Self {
         let row = kind.matrix_bytes(1, cols);
         assert!(row.is_some_and(|row| row > 0 && bytes.len().is_multiple_of(row)), "rows of {}", kind.name());
-        Self { kind, bytes, cols }
+        Self { kind, bytes, cols, factor: 1.0 }
+    }
+
+    /// Returns the matrix with all values multiplied by a factor.
+    ///
+    /// # Panics
+    /// If the type isn't one whose files have such a factor beside the blocks.
+    #[must_use]
+    pub fn with_factor(self, factor: f32) -> Self {
+        assert!(self.kind.has_factors_of_16(), "a factor of {}", self.kind.name());
+        Self { factor, ..self }
+    }
+
+    /// Factor of all values, which isn't in the blocks.
+    pub(in crate::cpu) fn factor(&self) -> f32 {
+        self.factor
     }
 
     /// Type of the blocks.
@@ -38,12 +55,18 @@ impl<'a> FileBlocks<'a> {
         self.bytes[row * size..][..size].chunks_exact(self.kind.block_bytes())
     }
 
+    /// Decodes a block, with the factor of all values.
+    fn decode(&self, bytes: &[u8], to: &mut Block) {
+        self.kind.decode(bytes, to);
+        to.factors_of_16.iter_mut().for_each(|of_16| *of_16 *= self.factor);
+    }
+
     pub(in crate::cpu) fn get(&self, i: usize) -> f32 {
         let (block, place) = (i / self.kind.block_len(), i % self.kind.block_len());
         let size = self.kind.block_bytes();
         let mut values = [0.0; crate::ggml::MAX_BLOCK];
         let mut decoded = Block::default();
-        self.kind.decode(&self.bytes[block * size..][..size], &mut decoded);
+        self.decode(&self.bytes[block * size..][..size], &mut decoded);
         decoded.values(self.kind, &mut values[..self.kind.block_len()]);
         values[place]
     }
@@ -54,7 +77,7 @@ impl PackedRows<f32> for FileBlocks<'_> {
     fn widen<L: Dots>(&self, _: L, row: usize, to: &mut [f32]) {
         let mut block = Block::default();
         for (bytes, to) in self.row(row).zip(to.chunks_exact_mut(self.kind.block_len())) {
-            self.kind.decode(bytes, &mut block);
+            self.decode(bytes, &mut block);
             block.values(self.kind, to);
         }
     }

@@ -33,6 +33,9 @@ pub(in crate::cpu) enum Format {
     TableOf16,
     /// Four bits: the code is the value; an integer scale and minimum for each 16.
     K4Of16,
+    /// E2M1 in four bits: the value is twice that of E2M1, and the scale of each 16 is half the stored
+    /// one.
+    Nvfp4,
 }
 
 /// Lines of a block.
@@ -120,6 +123,7 @@ impl Format {
             Self::K6 => (ScaleKind::Of16, 6),
             Self::TableOf16 => (ScaleKind::Of16, 4),
             Self::K4Of16 => (ScaleKind::Of16WithMinimum, 4),
+            Self::Nvfp4 => (ScaleKind::F16Of16, 4),
         };
         Layout { scales, bits }
     }
@@ -127,7 +131,7 @@ impl Format {
     /// Number that unsigned codes, or a table's entries, are above their values.
     pub(in crate::cpu) const fn offset(self) -> u8 {
         match self {
-            Self::Q8 | Self::Table | Self::TableOf16 | Self::Mxfp4 => 128,
+            Self::Q8 | Self::Table | Self::TableOf16 | Self::Mxfp4 | Self::Nvfp4 => 128,
             Self::K6 => 32,
             Self::Q8WithMinimum | Self::Q4 | Self::K4 | Self::K5 | Self::K4Of16 => 0,
         }
@@ -135,6 +139,6 @@ impl Format {
 
     /// Whether a table has the values of codes.
     pub(in crate::cpu) const fn has_table(self) -> bool {
-        matches!(self, Self::Table | Self::TableOf16 | Self::Mxfp4)
+        matches!(self, Self::Table | Self::TableOf16 | Self::Mxfp4 | Self::Nvfp4)
     }
 }

@@ -56,6 +56,8 @@ pub struct QuantizedMatrix {
     cols: usize,
     /// Values of codes plus the format's offset, for formats with tables.
     table: [u8; 16],
+    /// Factor of all scales; one but in formats whose files have it beside the blocks.
+    factor: f32,
     /// `[panels, blocks, lines of a block]`.
     lines: ZeroedMemory<CodeLine>,
 }
@@ -77,6 +79,10 @@ impl QuantizedMatrix {
 
     pub(super) fn table(&self) -> &[u8; 16] {
         &self.table
+    }
+
+    pub(super) fn factor(&self) -> f32 {
+        self.factor
     }
 
     pub(super) fn len(&self) -> usize {
@@ -113,6 +119,7 @@ impl QuantizedMatrix {
         let codes = &codes[group * layout.lines()..][..layout.lines()];
         for (half, to) in to.chunks_mut(GROUP / 2).enumerate() {
             let (scale, minimum) = scales.of_row(scale_lines, lane, (group, half));
+            let scale = scale * self.factor;
             for (i, to) in to.iter_mut().enumerate() {
                 let value = scale * f32::from(self.value(layout.code(codes, lane, half * GROUP / 2 + i)));
                 *to = if scales.has_minimum() { value + minimum } else { value };

@@ -33,6 +33,9 @@ impl QuantizedMatrix {
         if let Some(values) = table_of(matrix.elements()) {
             packed.table = values.map(|value| value.cast_unsigned().wrapping_add(format.offset()));
         }
+        if let Elements::FileBlocks(blocks) = matrix.elements() {
+            packed.factor = blocks.factor();
+        }
         let size = packed.blocks() * format.layout().block_lines();
         let lines = Output::new(&mut packed.lines);
         let first_bad = AtomicUsize::new(usize::MAX);
@@ -58,7 +61,7 @@ impl QuantizedMatrix {
         let blocks = rows.div_ceil(LANES) * cols.div_ceil(GROUP).div_ceil(layout.groups());
         let lines = ZeroedMemory::new(blocks * layout.block_lines())
             .ok_or(QuantizeError::Memory((rows * cols) as u64))?;
-        Ok(Self { type_name, format, rows, cols, table: [0; 16], lines })
+        Ok(Self { type_name, format, rows, cols, table: [0; 16], factor: 1.0, lines })
     }
 }
 
@@ -72,8 +75,9 @@ fn format_of(kind: BlockType) -> Format {
         BlockType::Q4_K => Format::K4,
         BlockType::Q5_K => Format::K5,
         BlockType::Q6_K => Format::K6,
-        BlockType::Q1_0 | BlockType::IQ4_NL => Format::Table,
+        BlockType::Q1_0 | BlockType::Q2_0 | BlockType::IQ4_NL => Format::Table,
         BlockType::MXFP4 => Format::Mxfp4,
+        BlockType::NVFP4 => Format::Nvfp4,
         // Codes of four bits or less, by tables.
         BlockType::Q3_K
         | BlockType::IQ1_S
@@ -193,10 +197,13 @@ impl Pack<'_> {
                     block.codes.iter_mut().for_each(|code| *code = code.wrapping_add(raise - offset));
                 }
             }
-            let factors = (block.factor, minimum);
-            let scales = RowScales { factors, integers: (&block.scales, &block.minimums) };
+            let integers = (&block.scales[..], &block.minimums[..]);
+            let mut scales = RowScales { factors: (block.factor, minimum), integers };
             for (i, codes) in block.codes.as_chunks::<GROUP>().0.iter().take(groups).enumerate() {
                 let group = at * groups + i;
+                if kind.has_factors_of_16() {
+                    scales.factors = (block.factors_of_16[2 * i], block.factors_of_16[2 * i + 1]);
+                }
                 // Scales with factors are those of all groups.
                 if i == 0 || !self.format.layout().scales.have_factors() {
                     self.set_scales(lane, group, &scales);

@@ -28,6 +28,8 @@ pub(in crate::cpu) enum ScaleKind {
     Of16,
     /// Integers of the halves of eight groups: scales and minimums. Two factors in f16.
     Of16WithMinimum,
+    /// An f16 for each half of two groups. A factor of the whole matrix in f32.
+    F16Of16,
 }
 
 /// Scale and minimum of sixteen rows.
@@ -40,7 +42,8 @@ pub(in crate::cpu) struct ScaleRow<V> {
 
 /// Scales of one row of a block, to be written.
 pub(super) struct RowScales<'a> {
-    /// Scale of each group, or factor of the block's scales, and the same of minimums.
+    /// Scale of each group, or factor of the block's scales, and the same of minimums; or the scales of
+    /// both halves of a group.
     pub(super) factors: (f32, f32),
     /// Integers of each 16 columns.
     pub(super) integers: (&'a [i8], &'a [u8]),
@@ -51,7 +54,7 @@ impl ScaleKind {
     pub(in crate::cpu) const fn groups(self) -> usize {
         match self {
             Self::F16WithMinimum => 1,
-            Self::F16 | Self::Bf16 => 2,
+            Self::F16 | Self::Bf16 | Self::F16Of16 => 2,
             Self::Of32 | Self::Of16 | Self::Of16WithMinimum => 8,
         }
     }
@@ -60,6 +63,7 @@ impl ScaleKind {
     pub(in crate::cpu) const fn lines(self) -> usize {
         match self {
             Self::F16WithMinimum | Self::F16 | Self::Bf16 => 1,
+            Self::F16Of16 => 2,
             Self::Of32 | Self::Of16 => 5,
             Self::Of16WithMinimum => 9,
         }
@@ -72,19 +76,26 @@ impl ScaleKind {
 
     /// Whether each half of a group has a scale of its own.
     pub(in crate::cpu) const fn of_halves(self) -> bool {
-        matches!(self, Self::Of16 | Self::Of16WithMinimum)
+        matches!(self, Self::Of16 | Self::Of16WithMinimum | Self::F16Of16)
     }
 
     pub(in crate::cpu) const fn has_minimum(self) -> bool {
         matches!(self, Self::F16WithMinimum | Self::Of32 | Self::Of16WithMinimum)
     }
 
-    /// Returns the factors of a block's rows. Kinds without factors have ones.
+    /// Returns the factors of a block's rows, in a matrix with this factor. Kinds without factors have
+    /// zeros, which nothing reads.
     #[inline(always)]
-    pub(in crate::cpu) fn factors<L: Dots>(self, lanes: L, first: &[CodeLine]) -> ScaleRow<L::V> {
+    pub(in crate::cpu) fn factors<L: Dots>(
+        self,
+        lanes: L,
+        first: &[CodeLine],
+        of_matrix: f32,
+    ) -> ScaleRow<L::V> {
         let zero = lanes.splat(0.0);
         match self {
             Self::F16 | Self::Bf16 | Self::F16WithMinimum => ScaleRow { scale: zero, minimum: zero },
+            Self::F16Of16 => ScaleRow { scale: lanes.splat(of_matrix), minimum: zero },
             Self::Of16 => ScaleRow { scale: lanes.load(bytemuck::cast_ref(&first[0])), minimum: zero },
             Self::Of32 | Self::Of16WithMinimum => {
                 let [scale, minimum]: &[[f16; LANES]; 2] = bytemuck::cast_ref(&first[0]);
@@ -120,6 +131,10 @@ impl ScaleKind {
                 scale: lanes.mul(factors.scale, lanes.load_u8(integers(first, group))),
                 minimum: lanes.mul(factors.minimum, lanes.load_u8(integers(first, 8 + group))),
             },
+            Self::F16Of16 => {
+                let all: &[[f16; LANES]; 2] = bytemuck::cast_ref(&first[group]);
+                ScaleRow { scale: lanes.mul(factors.scale, lanes.load_f16(&all[half])), minimum: zero }
+            }
             Self::Of16 => {
                 let scale = bytemuck::cast_ref(integers(first, 2 * group + half));
                 ScaleRow { scale: lanes.mul(factors.scale, lanes.load_i8(scale)), minimum: zero }
@@ -134,7 +149,7 @@ impl ScaleKind {
         }
     }
 
-    /// Returns the scale and the minimum of one row.
+    /// Returns the scale and the minimum of one row, in a matrix with the factor one.
     pub(super) fn of_row(self, first: &[CodeLine], lane: usize, (group, half): (usize, usize)) -> (f32, f32) {
         let sixteen_bits = |i: usize| bytemuck::cast_ref::<_, [[u16; LANES]; 2]>(&first[0])[i][lane];
         let number = |i: usize| f16::from_bits(sixteen_bits(i)).to_f32();
@@ -144,6 +159,9 @@ impl ScaleKind {
             Self::Bf16 => (bf16::from_bits(sixteen_bits(group)).to_f32(), 0.0),
             Self::F16WithMinimum => (number(0), number(1)),
             Self::Of32 => (number(0) * f32::from(integer(group)), number(1) * f32::from(integer(8 + group))),
+            Self::F16Of16 => {
+                (bytemuck::cast_ref::<_, [[f16; LANES]; 2]>(&first[group])[half][lane].to_f32(), 0.0)
+            }
             Self::Of16 => {
                 let factor = bytemuck::cast_ref::<_, [f32; LANES]>(&first[0])[lane];
                 (factor * f32::from(integer(2 * group + half).cast_signed()), 0.0)
@@ -183,6 +201,11 @@ impl ScaleKind {
                 self.set_integers(first, lane, row);
                 finite
             }
+            Self::F16Of16 => {
+                let to = bytemuck::cast_mut::<_, [[f16; LANES]; 2]>(&mut first[group]);
+                (to[0][lane], to[1][lane]) = (halves[0], halves[1]);
+                finite
+            }
             Self::Of16 => {
                 bytemuck::cast_mut::<_, [f32; LANES]>(&mut first[0])[lane] = scale;
                 self.set_integers(first, lane, row);
@@ -194,7 +217,7 @@ impl ScaleKind {
     fn set_integers(self, first: &mut [CodeLine], lane: usize, row: &RowScales<'_>) {
         // Columns of 16 that share an integer.
         let shared = match self {
-            Self::F16 | Self::Bf16 | Self::F16WithMinimum => return,
+            Self::F16 | Self::Bf16 | Self::F16WithMinimum | Self::F16Of16 => return,
             Self::Of32 => 2,
             Self::Of16 | Self::Of16WithMinimum => 1,
         };

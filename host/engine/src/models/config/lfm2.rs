@@ -62,7 +62,7 @@ fn read(fields: Fields<'_>, mlps: Vec<MlpConfig>) -> Result<ModelConfig, LoadErr
         None => fields.flag("tie_word_embeddings")?.unwrap_or(true),
     };
     let rms_norm_eps = fields.positive("norm_eps")?.unwrap_or(1e-5) as f32;
-    Ok(ModelConfig { tied, rms_norm_eps, ..config })
+    Ok(ModelConfig { rms_norm_eps, tied, ..config })
 }
 
 /// Which layers have attention: those that `layer_types` or `full_attn_idxs` name, or all.

@@ -4,6 +4,7 @@
 //! Invariant: what is returned has the shape that the configuration calls for, the order of rows
 //! that layers expect, and finite values only.
 
+mod factors;
 mod latent;
 mod rows;
 
@@ -17,7 +18,7 @@ use self::rows::{alternate, half_of_each_head, mxfp4, without_neighbours};
 use super::LoadError;
 use super::finite;
 use super::stored::{CodeKind, StoredMatrix};
-use super::tensor::{Codes, Dtype, StoredTensor, WeightTensor};
+use super::tensor::{BlockDtype, BlockTensor, Codes, Dtype, StoredTensor, WeightTensor};
 use super::weights::not_a_number;
 use crate::files::FileBytes;
 use crate::gguf_files::GgufFiles;
@@ -117,6 +118,7 @@ impl GgufWeights {
             let reason = format!("type {b}, but {} is {a}: they must be of one type", source.tensor);
             return Err(self.invalid(&other, &reason));
         }
+        self.check_same_factor(&source, &other, even.dtype)?;
         let file = alternate(even.bytes(), odd.bytes(), even.len() / shape[0])?;
         let (shape, range) = ([&[2 * shape[0]], &shape[1..]].concat(), 0..file.len());
         Ok((source, RawTensor { dtype: even.dtype, shape, file, range }))
@@ -127,8 +129,9 @@ impl GgufWeights {
         match raw.dtype {
             TensorType::Blocks(kind) => {
                 self.check_blocks(source, kind, raw.bytes())?;
+                let factor = self.factor(source, kind)?;
                 let RawTensor { shape, file, range, .. } = raw;
-                let blocks = StoredTensor { dtype: kind, shape, file, range };
+                let blocks = StoredTensor { dtype: BlockDtype { kind, factor }, shape, file, range };
                 if kind == BlockType::MXFP4 {
                     separate_scales(&blocks)
                 } else {
@@ -232,8 +235,9 @@ impl GgufWeights {
     pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
         let halves = used.iter().filter_map(|name| latent::halves(name)).flatten();
         let used = used.iter().cloned().chain(halves);
+        let used = used.filter_map(|name| self.names.find(&name)).map(|source| source.tensor);
         let used: HashSet<String> =
-            used.filter_map(|name| self.names.find(&name)).map(|source| source.tensor).collect();
+            used.flat_map(|tensor| [self.factor_name(&tensor), Some(tensor)]).flatten().collect();
         let unused = self.tensors.keys().filter(|name| !used.contains(*name));
         unused.filter(|name| TensorNames::matters(name, layers)).min().map(String::as_str)
     }
@@ -252,7 +256,7 @@ impl GgufWeights {
 }
 
 /// MXFP4 as other checkpoints store it: neighbours in a byte, scales for themselves.
-fn separate_scales(blocks: &StoredTensor<BlockType>) -> Result<StoredMatrix, LoadError> {
+fn separate_scales(blocks: &BlockTensor) -> Result<StoredMatrix, LoadError> {
     let (codes, scales) = mxfp4(blocks.bytes())?;
     let (rows, groups) = (blocks.shape[0], scales.len() / blocks.shape[0]);
     let tensor = |dtype, file: FileBytes, shape| {
