@@ -27,6 +27,10 @@ ran() { tee >(cat >&2) | grep '^test result: ok\. [1-9]' > /dev/null; }
 cargo test --release --locked --workspace --lib -- --ignored cuda::tests::on_simulator | ran
 cargo test --release --locked --workspace --test process -- --ignored gpu:: | ran
 
+echo "== a crate that is derived from a chat template, built and proved"
+# The toolchain that built the parsers, where there is no other for WebAssembly.
+PATH=$PWD/plugins/.toolchain/bin:$PATH cargo test --release --locked --workspace --test cli -- --ignored derived_crate | ran
+
 echo "== the script for GPUs on a simulated one"
 tests/cuda/simulated.sh
 

@@ -73,7 +73,8 @@ impl AnswerContext {
         Self(Arc::new(Shared { seed, clock, generations: AtomicU32::new(0), inputs, trace, is_probe }))
     }
 
-    /// Whether nobody asked for the answer: it is in no record, trace or metric.
+    /// Whether nobody asked for the answer: it is in no record and trace, and in one metric, that of
+    /// probes.
     pub fn is_probe(&self) -> bool {
         self.0.is_probe
     }

@@ -15,6 +15,7 @@ use super::prepared::Prepared;
 use super::runner::{cpu_only, cpu_options};
 use super::shared::{SharedOptions, SharedParts};
 use crate::limits::Limits;
+use crate::parsers::Serving;
 
 /// A model that could be served.
 #[derive(Debug, Clone)]
@@ -23,8 +24,8 @@ pub struct Examination {
     pub name: String,
     /// Where its files are.
     pub files: String,
-    /// Name and version of its parser.
-    pub parser: String,
+    /// Its parser.
+    pub parser: ExaminedParser,
     /// The engine that would run it.
     pub engine: String,
     /// Most tokens of prompt and answer together.
@@ -33,6 +34,17 @@ pub struct Examination {
     pub memory: Option<MemoryNeed>,
     /// What is worth a warning at the start.
     pub warnings: Vec<String>,
+}
+
+/// The parser of a model that could be served.
+#[derive(Debug, Clone)]
+pub struct ExaminedParser {
+    /// Its name and version.
+    pub name: String,
+    /// Reason why it was chosen.
+    pub why: String,
+    /// Whether the model's files have no sign of its format, or a sign against it.
+    pub is_doubtful: bool,
 }
 
 /// Memory of an engine, in bytes.
@@ -62,10 +74,8 @@ impl Examination {
         }
         let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;
         let mut warnings: Vec<String> = prepared.unshown().map(str::to_owned).into_iter().collect();
-        let serving = prepared.parsers.report().serving;
-        if serving.is_doubtful {
-            warnings.push(format!("parser {}: {}", serving.name, serving.why));
-        }
+        let Serving { name, version, why, is_doubtful, .. } = prepared.parsers.report().serving;
+        let parser = ExaminedParser { name: format!("{name} {version}"), why, is_doubtful };
         let elsewhere = source_elsewhere(options, &prepared, limits)?;
         let (engine, context, memory) = if let Some((source, cut)) = elsewhere {
             warnings.extend(cut.map(|cut| cut.to_string()));
@@ -78,9 +88,7 @@ impl Examination {
             warnings.extend(cut.map(|cut| cut.to_string()));
             (device, prepared.context, Some(memory))
         };
-        let Prepared { label, name, files, parsers, .. } = &prepared;
-        let parser = parsers.current();
-        let parser = parser.descriptor();
+        let Prepared { label, name, files, .. } = &prepared;
         Ok(Self {
             name: if **label == **name { name.clone() } else { format!("{label}: {name}") },
             files: match files {
@@ -88,7 +96,7 @@ impl Examination {
                 ModelFiles::Gguf(files) => format!("{} ({})", files.path().display(), files.summary()?),
                 ModelFiles::Embedded(_) => "the binary".to_owned(),
             },
-            parser: format!("{} {}", parser.name, parser.version),
+            parser,
             engine,
             context,
             memory,

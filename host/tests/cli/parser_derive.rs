@@ -75,3 +75,16 @@ fn format_that_no_table_says_becomes_a_crate() {
     }
     assert!(source.contains("pub type Mine = Sections<Derived>;"), "{source}");
 }
+
+#[test]
+#[ignore = "builds a crate: tests/nightly.sh"]
+fn derived_crate_is_built_and_passes_test() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = derive(BRACKETS, folder.path(), &["--force", "--build"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let tested = host(&["parser", "test", &path("mine.wasm"), "--cases", &path("mine/cases"), "--json"]);
+    let report: Value = serde_json::from_slice(&tested.stdout).expect("JSON");
+    assert_eq!((tested.status.code(), &report["passed"]), (Some(0), &Value::Bool(true)), "{report:#}");
+}

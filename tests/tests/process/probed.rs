@@ -1,5 +1,5 @@
-//! A server behind another one: the front's probes are nobody's answers, so they are in no record,
-//! no metric and no trace.
+//! A server behind another one: the front's probes are nobody's answers, so they are in no record
+//! and no trace, and in one metric, their own.
 
 use http::HeaderValue;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn is_whole(span: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn probes_are_in_no_record_metric_or_trace() {
+async fn probes_are_counted_as_probes_only() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let records = folder.path().join("records");
     let collector = Collector::start(Behaviour::Takes).await;
@@ -38,6 +38,9 @@ async fn probes_are_in_no_record_metric_or_trace() {
     let generated = count("sluice_generation_tokens_total").await;
     let answers = count("sluice_e2e_request_latency_seconds_count").await;
     assert_eq!((generated, answers), (5.0, 2.0));
+    // The front's own, which are one to three, and the one that pretends.
+    let probes = count("sluice_probes_total").await;
+    assert!((2.0..=4.0).contains(&probes), "{probes}");
     back.stop();
     let spans = collector.spans(2).await;
     assert_eq!(spans.iter().filter(|span| is_whole(span)).count(), 2, "{spans:?}");

@@ -1,32 +1,34 @@
 //! A model without weights that notices wrong block tables, slots, positions and stale cache
-//! contents, and a client to drive.
+//! contents, and a scheduler that is stepped by hand.
 //!
 //! The value it keeps for a token is a hash of the token and of all values before it, read back
 //! through the block table; logits are a function of the last value. So a token is right only if
 //! everything before it was found where it belongs. With states, a lane's state is the value of the
 //! last token that it has seen, which must be that of the token before the next one.
 
+mod client;
 mod states;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 
 use seeded::SplitMix64;
 
 use crate::batch::{Batch, BlockTables, LAST, StatePlan};
 use crate::cpu::Sampler;
 use crate::engine_step::engine_step;
-use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
+use crate::generation::{GenerationRequest, TokenMask};
 use crate::logits::LogitsState;
 use crate::mask_patience::MaskPatience;
 use crate::notify::Notify;
 use crate::options::LocalOptions;
-use crate::outlet::{Inlet, outlet};
+use crate::outlet::outlet;
 use crate::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
-use crate::token::{SamplingParams, Token};
+use crate::token::SamplingParams;
+pub(crate) use client::Client;
 use states::FakeStates;
 
 pub(crate) const VOCAB: u32 = 40;
@@ -281,60 +283,6 @@ pub(crate) fn scored_alone(prompt: &[u32]) -> Vec<(u32, f32)> {
     prompt.windows(2).map(score).collect()
 }
 
-/// A client that reads only when the test calls [`Client::read`].
-pub(crate) struct Client {
-    inlet: Option<Inlet>,
-    pub(crate) tokens: Vec<u32>,
-    /// The prompt's tokens with their log-probabilities.
-    pub(crate) scored: Vec<Token>,
-    pub(crate) cached: usize,
-    pub(crate) finish: Option<Finish>,
-}
-
-impl Client {
-    /// Reads at most `steps` steps that are there; returns how many it got.
-    pub(crate) fn read(&mut self, steps: usize) -> usize {
-        (0..steps).take_while(|_| self.read_one()).count()
-    }
-
-    fn read_one(&mut self) -> bool {
-        let Some(inlet) = &mut self.inlet else { return false };
-        let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Some(Step { tokens, finish, prompt_tokens, cached_tokens, .. })) =
-            inlet.poll_step(&mut cx)
-        else {
-            return false;
-        };
-        assert!(self.finish.is_none(), "a step after the last");
-        assert!(self.tokens.is_empty() || prompt_tokens.is_empty(), "scores come with the first token");
-        self.scored.extend(prompt_tokens);
-        self.tokens.extend(tokens.iter().map(|token| token.id));
-        self.finish = finish;
-        self.cached = cached_tokens;
-        true
-    }
-
-    /// Checks the scores of `prompt`: none, or all as defined, each with `top` alternatives.
-    pub(crate) fn check_scores(&self, prompt: &[u32], top: Option<u8>) {
-        let Some(top) = top else { return assert!(self.scored.is_empty()) };
-        let expected = scored_alone(prompt);
-        assert_eq!(self.scored.len(), expected.len());
-        for (token, (id, logprob)) in self.scored.iter().zip(expected) {
-            let told = token.logprobs.as_ref().expect("it was asked for");
-            assert_eq!((token.id, told.top.len()), (id, usize::from(top)));
-            assert!((told.chosen - logprob).abs() < 1e-4, "{} instead of {logprob}", told.chosen);
-        }
-    }
-
-    pub(crate) fn leave(&mut self) {
-        self.inlet = None;
-    }
-
-    pub(crate) fn left(&self) -> bool {
-        self.inlet.is_none()
-    }
-}
-
 /// Scheduler and runner, stepped by hand.
 pub(crate) struct Rig<R = FakeRunner> {
     pub(crate) scheduler: Scheduler,
@@ -353,7 +301,7 @@ impl<R: Runner> Rig<R> {
         let shape = self.runner.shape();
         let capacity = shape.context.min(shape.blocks * shape.block_size);
         self.scheduler.add(Sequence::new(request, capacity, outlet));
-        Client { inlet: Some(inlet), tokens: Vec::new(), scored: Vec::new(), cached: 0, finish: None }
+        Client::new(inlet)
     }
 
     /// One round; false when no sequence can go on and no step is under way.

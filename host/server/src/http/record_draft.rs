@@ -69,8 +69,10 @@ impl RecordDraft {
         (Ids::seeded(self.seed), self.clock.clone())
     }
 
-    /// `model` for an answer that another server wants only to see that there is one.
+    /// `model` for an answer that another server wants only to see that there is one. Anybody may
+    /// say so of a small request, so each is counted.
     pub(super) fn begin_probe(self, model: Model) -> Model {
+        metrics::counter!("sluice_probes_total", "model_name" => model.label()).increment(1);
         model.for_answer(AnswerContext::of_probe(self.seed, self.clock))
     }
 

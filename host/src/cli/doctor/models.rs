@@ -63,7 +63,8 @@ fn show(findings: &mut Findings, model: &Examination) -> u64 {
         }
     };
     findings.ok("model", format!("{name} in {files}: {context} tokens of context, {engine}{taken}"));
-    findings.ok("parser", format!("{parser} for {name}"));
+    let level = if parser.is_doubtful { Level::Warn } else { Level::Ok };
+    findings.add(level, "parser", format!("{} for {name}: {}", parser.name, parser.why));
     for warning in warnings {
         findings.warn("model", format!("{name}: {warning}"));
     }

@@ -52,6 +52,10 @@ pub(super) fn describe() {
         "sluice_dropped_calls_total",
         "Calls dropped because the request forbids calls."
     );
+    metrics::describe_counter!(
+        "sluice_probes_total",
+        "Requests for one token that said they are a probe: no other metric, record or trace has them."
+    );
     metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
     metered_store::describe();
     store_upkeep::describe();
@@ -64,12 +68,13 @@ pub(super) fn describe() {
 /// Makes the metrics of events that haven't happened yet, so that a scrape has each of them from
 /// the start, with the value 0.
 pub(in crate::http) fn register(models: &Models) {
-    const OF_MODELS: [&str; 5] = [
+    const OF_MODELS: [&str; 6] = [
         "sluice_malformed_arguments_total",
         "sluice_dropped_calls_total",
         "sluice_truncated_messages_total",
         "sluice_stream_violations_total",
         "sluice_slow_readers_total",
+        "sluice_probes_total",
     ];
     for model in models {
         for name in OF_MODELS {

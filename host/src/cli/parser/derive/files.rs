@@ -48,7 +48,8 @@ pub(super) fn write(
 /// Builds the crate, and puts the component beside it.
 fn build(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--target", TARGET]).current_dir(folder);
+    // In the crate's own folder, whatever the user's cargo is told.
+    cargo.args(["build", "--release", "--target", TARGET, "--target-dir", "target"]).current_dir(folder);
     let output = cargo.output().context("--build: cargo can't be run")?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
