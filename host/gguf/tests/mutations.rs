@@ -2,8 +2,11 @@
 //! nesting of keys, tensors and parts. None makes the reader panic or say more than a line.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a test may fail here")]
 
+#[path = "tools/check.rs"]
+mod check;
 mod tools;
-use tools::check::{check, check_cut};
+use check::{check, check_cut};
+use gguf::FilePart;
 use tools::small::model;
 
 /// Numbers that are written over eight bytes.
@@ -35,10 +38,10 @@ fn every_mutation(file: &[u8], header: usize, mut with: impl FnMut(&[u8])) -> us
 #[test]
 fn every_extreme_anywhere_in_a_header_is_survived() {
     let writer = model();
-    assert!(!check(&[("f", &writer.finish())]), "the model itself is read");
+    assert!(!check(&[FilePart::whole("f", &writer.finish())]), "the model itself is read");
     let mut refused = 0;
     let all = every_mutation(&writer.finish(), writer.header_len(), |file| {
-        refused += usize::from(check(&[("f", file)]));
+        refused += usize::from(check(&[FilePart::whole("f", file)]));
     });
     assert!(all > 40_000 && refused > all / 2 && refused < all, "{refused} of {all} refused");
 }
@@ -48,7 +51,7 @@ fn every_extreme_in_any_part_is_survived() {
     let parts = model().parts(3);
     let named = |parts: &[Vec<u8>]| -> bool {
         let names = ["a", "b", "c"];
-        check(&names.iter().zip(parts).map(|(name, part)| (*name, part.as_slice())).collect::<Vec<_>>())
+        check(&names.iter().zip(parts).map(|(name, part)| FilePart::whole(name, part)).collect::<Vec<_>>())
     };
     assert!(!named(&parts), "the model itself is read");
     let mut all = 0;
@@ -76,7 +79,7 @@ fn nested_arrays_are_refused_at_any_depth() {
             file.extend(1u64.to_le_bytes());
         }
         file.extend([0; 64]);
-        assert!(check(&[("f", &file)]), "depth {depth}");
+        assert!(check(&[FilePart::whole("f", &file)]), "depth {depth}");
     }
 }
 
@@ -89,6 +92,6 @@ fn files_cut_anywhere_are_survived() {
         }
     }
     for length in 0..file.len() - 32 {
-        assert!(check(&[("f", &file[..length])]), "{length} bytes");
+        assert!(check(&[FilePart::whole("f", &file[..length])]), "{length} bytes");
     }
 }

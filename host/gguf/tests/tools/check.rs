@@ -26,7 +26,9 @@ pub(crate) fn check(parts: &[FilePart<'_>]) -> bool {
         refused = true;
     };
     for part in parts {
-        gguf::part_count(*part).map_or_else(&mut look, |count| assert!(count > 0, "no part"));
+        part.part_count().map_or_else(&mut look, |count| assert!(count > 0, "no part"));
+        let head = FilePart { bytes: &part.bytes[..part.bytes.len() / 2], ..*part };
+        head.header_len().map_or_else(&mut look, |length| assert!(length <= Some(head.bytes.len())));
     }
     let gguf = match Gguf::parse(parts) {
         Ok(gguf) => gguf,
@@ -46,7 +48,7 @@ pub(crate) fn check(parts: &[FilePart<'_>]) -> bool {
     assert!(!gguf.summary().contains('\n'), "{:?}", gguf.summary());
     let mut ranges: Vec<_> = gguf.tensors().map(|(part, tensor)| (*part, tensor.range.clone())).collect();
     ranges.sort_unstable_by_key(|(part, range)| (*part, range.start));
-    assert!(ranges.iter().all(|(part, range)| range.end <= parts[*part].1.len()), "{ranges:?}");
+    assert!(ranges.iter().all(|(part, range)| range.end <= parts[*part].bytes.len()), "{ranges:?}");
     let apart =
         |pair: &[(usize, std::ops::Range<usize>)]| pair[0].0 != pair[1].0 || pair[0].1.end <= pair[1].1.start;
     assert!(ranges.windows(2).all(apart), "{ranges:?}");
@@ -63,10 +65,10 @@ pub(crate) fn check_cut(data: &[u8]) {
     let [a, b, c, d] = *places;
     let [first, second] = [[a, b], [c, d]].map(|at| usize::from(u16::from_le_bytes(at)).min(files.len()));
     let (one, other) = (first.min(second), first.max(second));
-    let parts = [("a", &files[..one]), ("b", &files[one..other]), ("c", &files[other..])];
+    let part = FilePart::whole;
     match count % 3 {
-        0 => check(&[("a", files)]),
-        1 => check(&[("a", &files[..one]), ("b", &files[one..])]),
-        _ => check(&parts),
+        0 => check(&[part("a", files)]),
+        1 => check(&[part("a", &files[..one]), part("b", &files[one..])]),
+        _ => check(&[part("a", &files[..one]), part("b", &files[one..other]), part("c", &files[other..])]),
     };
 }

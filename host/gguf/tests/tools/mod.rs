@@ -7,7 +7,6 @@
     reason = "sizes of tiny models"
 )]
 
-pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod delta;
 pub(crate) mod gemma4;
