@@ -70,8 +70,7 @@ impl CpuBackend {
 
     /// Name for people: `cpu, 2 threads, avx512, bf16`, with further types of weights at the end.
     pub(super) fn name(&self) -> String {
-        let types = self.types.join(", ");
-        let threads = self.cpu.threads();
+        let (types, threads) = (self.types.join(", "), self.cpu.threads());
         let plural = if threads == 1 { "" } else { "s" };
         format!("cpu, {threads} thread{plural}, {}, {types}", self.cpu.isa().name())
     }
@@ -304,9 +303,8 @@ impl Backend for CpuBackend {
     }
 
     fn sigmoid_mul(&mut self, x: &Tensor, gate: &StackedMatrix, gates: &mut Tensor, out: &mut Tensor) {
-        let n = self.rows();
+        let (n, cols) = (self.rows(), out.cols);
         cpu::linear(&self.cpu, x.rows(n), &gate.parts(), None, Store::Overwrite, gates.rows_mut(n));
-        let cols = out.cols;
         cpu::sigmoid_mul(&self.cpu, gates.rows(n), out.rows_mut(n), cols);
     }
 
@@ -336,8 +334,7 @@ impl Backend for CpuBackend {
             self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
         }
         self.normed.resize(self.gathered.len(), 0.0);
-        let norm = norm.map(Vec::as_slice);
-        cpu::rms_norm(&self.cpu, &self.gathered, norm, Store::Overwrite, &mut self.normed);
+        cpu::rms_norm(&self.cpu, &self.gathered, norm.map(Vec::as_slice), Store::Overwrite, &mut self.normed);
         self.logits.resize(self.batch.logit_rows.len() * head.rows(), 0.0);
         cpu::linear(&self.cpu, &self.normed, &head.parts(), None, Store::Overwrite, &mut self.logits);
         if let Some(cap) = cap {

@@ -61,7 +61,7 @@ fn lfm2_convolves_in_layers_without_attention() {
         (config.layers[0].attention, config.states()),
         (conv, Some((StateShape::ShortConv(shape), 1)))
     );
-    assert_eq!(config.cache(), [LayerCache::Full { kv_heads: 2, head_dim: 4 }]);
+    assert_eq!(config.cache(), [LayerCache::Full { kv_heads: 2, head_dim: 2 }]);
     assert_eq!((config.tied, config.rms_norm_eps), (true, 1e-5));
     assert!((config.layers[1].rope.theta - 1e6).abs() < 1.0);
     assert_eq!(parse(LFM2, "").unwrap().states(), None, "all layers have attention");
