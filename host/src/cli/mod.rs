@@ -141,9 +141,23 @@ pub(crate) fn main() -> ExitCode {
         Err(ConfigError::File(error)) => return fail(&error),
     };
     let serves = matches!(line.command, Command::Serve(_));
-    let result = match line.command {
-        command if command.prints_config() => print(&parsed.print()),
-        Command::Serve(serve) => serve::run(*serve, Reload::new(arguments, &parsed)),
+    let result = if line.command.prints_config() {
+        print(&parsed.print())
+    } else {
+        execute(line.command, arguments, &parsed)
+    };
+    let code = match result {
+        Ok(code) => code,
+        Err(error) if !serves && is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
+        Err(error) => fail(&one_line(&error)),
+    };
+    stderr::flush();
+    code
+}
+
+fn execute(command: Command, arguments: Vec<OsString>, parsed: &Parsed) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(serve) => serve::run(*serve, Reload::new(arguments, parsed)),
         Command::Run(arguments) => run::run(*arguments),
         Command::Chat(arguments) => chat::run(*arguments),
         Command::Launch(arguments) => launch::run(*arguments),
@@ -158,14 +172,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, command_line()),
         Command::Man(arguments) => shell::manual(&arguments, command_line()),
-    };
-    let code = match result {
-        Ok(code) => code,
-        Err(error) if !serves && is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
-        Err(error) => fail(&one_line(&error)),
-    };
-    stderr::flush();
-    code
+    }
 }
 
 fn command_line() -> clap::Command {

@@ -18,7 +18,7 @@ impl Settings {
         let other = scripted.write("other.json", r#"{"rules": [{"text": "other"}]}"#);
         let model = |name: &str, engine: &str| {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
-            format!("[model.{name}]\npath = {path:?}\nengine = \"{engine}\"\n")
+            format!("[model.{name}]\npath = '{}'\nengine = '{engine}'\n", path.display())
         };
         let models = model("small", &scripted.engine()) + &model("other", &format!("replay:{other}"));
         let file = scripted.write("sluice.toml", &format!("{first_lines}{models}"));

@@ -35,6 +35,9 @@ pub(super) enum NoChoice {
     Several(String),
 }
 
+/// A part of a model: number, path and size.
+type Part<'a> = (usize, &'a str, u64);
+
 /// Models among files: paths and sizes. Those that lack a part, or whose path isn't plain, are left
 /// out.
 pub(super) fn models<'a>(files: impl Iterator<Item = (&'a str, u64)>) -> Vec<GgufModel> {
@@ -42,7 +45,7 @@ pub(super) fn models<'a>(files: impl Iterator<Item = (&'a str, u64)>) -> Vec<Ggu
         let name = path.rsplit('/').next().unwrap_or(path);
         is_gguf(path) && is_plain_path(path) && !NO_MODELS.iter().any(|part| name.contains(part))
     };
-    let mut groups: BTreeMap<(&str, usize), Vec<(usize, &str, u64)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, usize), Vec<Part<'_>>> = BTreeMap::new();
     for (path, bytes) in files.filter(|(path, _)| is_model(path)) {
         let (name, number, count) = split_gguf_name(stem(path)).unwrap_or((stem(path), 1, 1));
         groups.entry((name, count)).or_default().push((number, path, bytes));

@@ -60,10 +60,8 @@ impl HubName {
             && is_plain(model)
             && revision.split('/').all(is_plain)
             && selector.is_none_or(is_plain_path);
-        let gguf = selector.map(|text| match is_gguf(text) {
-            true => GgufSelector::File(text.to_owned()),
-            false => GgufSelector::Quant(text.to_owned()),
-        });
+        let selects = if selector.is_some_and(is_gguf) { GgufSelector::File } else { GgufSelector::Quant };
+        let gguf = selector.map(|text| selects(text.to_owned()));
         is_valid.then(|| Self { repository: repository.to_owned(), revision, gguf })
     }
 

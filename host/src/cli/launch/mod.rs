@@ -86,5 +86,6 @@ fn examined(models: &ModelArguments) -> anyhow::Result<Endpoint> {
     ensure!(others.is_empty(), "--model: an agent takes one model");
     let examined = Examination::of(&options, &models.shared(1), &Limits::default()).map_err(with_switch)?;
     let context = u64::try_from(examined.context).context("the context")?;
-    Ok(Endpoint { url: SERVED.to_owned(), model: examined.name, context: Some(context) })
+    let model = options.served_names.into_iter().next().unwrap_or(examined.name);
+    Ok(Endpoint { url: SERVED.to_owned(), model, context: Some(context) })
 }
