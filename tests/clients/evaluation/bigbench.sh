@@ -17,7 +17,7 @@ if ! cmp -s "$SLUICE_EVALUATION/wanted.txt" "$SLUICE_EVALUATION/venv/requirement
     cp "$SLUICE_EVALUATION/wanted.txt" "$SLUICE_EVALUATION/venv/requirements.txt"
 fi
 [ -e "$SLUICE_EVALUATION/bigbench-1.0.0.tar.gz" ] ||
-    "$PYTHON" -m pip download --quiet --disable-pip-version-check --no-deps --no-build-isolation --dest "$SLUICE_EVALUATION" bigbench==1.0.0
+    "$PYTHON" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$SLUICE_EVALUATION" bigbench==1.0.0
 DIRECTORY=$SLUICE_EVALUATION/$(basename "$MODEL" .gguf)-f32
 [ -e "$DIRECTORY/tokenizer.json" ] || "$PYTHON" "$ROOT/tests/peers/gguf/reference.py" "$MODEL" "$DIRECTORY"
 "$PYTHON" "$FROM/bigbench.py" "$DIRECTORY" "$MODEL"

@@ -37,19 +37,6 @@ class Reference:
         """`[tokens, vocabulary]`."""
         return self.model(torch.tensor([ids])).logits[0]
 
-    def continued(self, ids, guess):
-        """The greedy answer to `ids`, as long as `guess`, and the logits that chose each token. One pass, if `guess` is that answer."""
-        tokens = list(guess)
-        for at in range(len(tokens) + 1):
-            logits = self.logits(ids + tokens[:-1])[len(ids) - 1:]
-            chosen = logits.argmax(-1).tolist()
-            wrong = next((i for i in range(at, len(tokens)) if chosen[i] != tokens[i]), None)
-            if wrong is None:
-                return tokens, logits
-            tokens[wrong] = chosen[wrong]
-            tokens[wrong + 1:] = chosen[wrong + 1:]
-        raise AssertionError("a token changed after its prefix was right")
-
     def save(self, directory):
         directory = pathlib.Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
