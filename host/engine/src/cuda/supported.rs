@@ -97,3 +97,22 @@ pub(super) fn refused_at_load() -> ! {
 pub(super) fn unsupported(what: &str) -> LoadError {
     LoadError::Unsupported { device: "cuda", what: what.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gemma4_is_refused_by_name() {
+        for (kind, what) in [
+            ("small", "per-layer embeddings"),
+            ("large", "factors behind layers and bounds of logits (Gemma 4)"),
+            ("experts", "factors behind layers and bounds of logits (Gemma 4)"),
+        ] {
+            let folder = format!("{}/tests/goldens/gemma4-{kind}-bf16", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read(format!("{folder}/config.json")).unwrap();
+            let error = check(&ModelConfig::parse("config.json", &text).unwrap()).unwrap_err();
+            assert_eq!(error.to_string(), format!("cuda can't run {what} yet; --device cpu can"));
+        }
+    }
+}
