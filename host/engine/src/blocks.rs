@@ -15,7 +15,7 @@ mod table;
 use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use snapshots::SnapshotRank;
-use snapshots::Snapshots;
+use snapshots::{SavedSnapshot, Snapshots};
 pub(crate) use table::BlockTable;
 use table::Load;
 
@@ -243,12 +243,16 @@ impl BlockPool {
     ) {
         let blocks = tokens / self.block_size;
         debug_assert!(blocks > 0 && blocks <= table.known, "its blocks are in the prefix cache");
-        let identity = self.identity(table.blocks[blocks - 1]);
+        let identities: Vec<u64> = table.blocks[..blocks].iter().map(|block| self.identity(*block)).collect();
         let Some(all) = &mut self.snapshots else { return };
+        let identity = identities[blocks - 1];
         if of_answer && let Some(last) = table.answer.replace(identity) {
             all.forget(last);
         }
-        all.keep(snapshot, identity, rank);
+        let before = identities[..blocks - 1].iter().rposition(|identity| all.has(*identity));
+        let parent = before.map_or(0, |at| identities[at]);
+        let gap = (blocks - before.map_or(0, |at| at + 1)) * self.block_size;
+        all.keep(SavedSnapshot { number: snapshot, identity, rank, parent, gap });
     }
 
     /// Number of snapshots that aren't being saved, and of those about to be loaded.

@@ -100,8 +100,10 @@ pub(crate) struct Sequence {
     limit: usize,
     /// Number of prompt tokens.
     pub(crate) prompt: usize,
+    /// Whether the prompt ends with a message of the user.
+    pub(crate) opens_turn: bool,
     /// Number of prompt tokens that were found in the prefix cache, once the sequence has begun.
-    cached: Option<usize>,
+    pub(crate) cached: Option<usize>,
 }
 
 impl Sequence {
@@ -142,6 +144,7 @@ impl Sequence {
             stop_ids: request.stop_ids,
             limit,
             prompt,
+            opens_turn: request.opens_turn,
             cached: None,
         }
     }

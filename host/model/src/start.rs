@@ -246,8 +246,12 @@ impl Served {
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
         let ids = if job.logprobs.is_some() { prompt.ids.clone() } else { Vec::new() };
         let echo = written.filter(|_| job.echo).map(|text| PendingEcho { text, ids });
-        let request =
-            GenerationRequest { affinity, ..self.generation_request(start, choice, number, prompt.ids)? };
+        let opens_turn = conversation.messages.last().is_some_and(|message| message.role == Role::User);
+        let request = GenerationRequest {
+            affinity,
+            opens_turn,
+            ..self.generation_request(start, choice, number, prompt.ids)?
+        };
         Self::record_prompt(start, number, &request, &prompt.generation_prompt, &conversation);
         let owns_prompt = choice.is_multiple_of(job.sampling.n.unwrap_or(1).max(1));
         let plugin = Arc::clone(&parser.plugin);
@@ -310,6 +314,7 @@ impl Served {
             constraint,
             affinity: 0,
             priority: job.priority,
+            opens_turn: false,
             principal: principal.cache_salt(),
             cache_salt: job
                 .cache_salt

@@ -4,18 +4,47 @@
 //! A state can't be cut, so a cached beginning is worth only what a snapshot covers. A snapshot
 //! belongs to the cached block that ends with its last token, and goes with it. Invariants: a
 //! snapshot is free, being saved, or kept, and only a kept one can be found; one that a sequence is
-//! about to load isn't given up. Of those that are kept, spare ones go first, then the one used
-//! longest ago.
+//! about to load isn't given up. Of those that are kept, the one goes first without which the fewest
+//! tokens would be computed again, by the likelihood of that: tokens behind the nearest kept
+//! beginning, less if a sequence has gone on from it already, and the less the longer it wasn't used.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Why a snapshot is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SnapshotRank {
-    /// It may turn out to be useful: saved only where no other is given up for it, but spare ones.
+    /// It may turn out to be useful: only others of this rank are given up for it.
     Spare,
-    /// A sequence is likely to go on from it.
+    /// A sequence may go on from it: none that is wanted is given up for it.
+    Possible,
+    /// A sequence is likely to go on from it, which makes it a spare one, unless others did before.
     Wanted,
+    /// Sequences are likely to return to it until one of them has saved another of this rank.
+    Turn,
+}
+
+impl SnapshotRank {
+    /// How much likelier a snapshot is used than a spare one.
+    fn likelihood(self) -> u64 {
+        match self {
+            Self::Spare => 1,
+            Self::Possible => 8,
+            Self::Wanted | Self::Turn => 32,
+        }
+    }
+}
+
+/// A snapshot that is to be kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SavedSnapshot {
+    pub(super) number: u32,
+    /// Identity of all tokens that it has seen.
+    pub(super) identity: u64,
+    pub(super) rank: SnapshotRank,
+    /// Identity of the longest beginning that has a snapshot; 0: none has.
+    pub(super) parent: u64,
+    /// Number of tokens behind this beginning.
+    pub(super) gap: usize,
 }
 
 /// The snapshots of a runner.
@@ -24,18 +53,25 @@ pub(crate) struct Snapshots {
     free: Vec<u32>,
     /// By identity of all tokens that a snapshot has seen.
     kept: HashMap<u64, Kept>,
-    /// Kept snapshots that nobody is about to load, the first to go first, with their identities.
-    order: BTreeSet<(SnapshotRank, u64, u64)>,
     clock: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Kept {
-    number: u32,
-    rank: SnapshotRank,
+    saved: SavedSnapshot,
     used: u64,
+    /// Number of sequences that have loaded it.
+    loads: u32,
     /// Number of sequences that are about to load it.
     loading: u32,
+}
+
+impl Kept {
+    /// Measure of how many tokens would be computed again without it.
+    fn worth(&self, now: u64) -> u64 {
+        // Scaled, so that small differences of age tell.
+        ((self.saved.gap as u64 * self.saved.rank.likelihood()) << 16) / (now - self.used + 1)
+    }
 }
 
 impl Snapshots {
@@ -49,11 +85,10 @@ impl Snapshots {
         if let Some(number) = self.free.pop() {
             return Some(number);
         }
-        let (first, _, identity) = *self.order.first()?;
-        if rank == SnapshotRank::Spare && first != SnapshotRank::Spare {
-            return None;
-        }
-        self.forget(identity);
+        let may_go = |kept: &Kept| kept.saved.rank <= rank || rank >= SnapshotRank::Wanted;
+        let candidates = self.kept.values().filter(|kept| kept.loading == 0 && may_go(kept));
+        let least = candidates.min_by_key(|kept| (kept.worth(self.clock), kept.saved.identity))?;
+        self.forget(least.saved.identity);
         self.free.pop()
     }
 
@@ -63,13 +98,28 @@ impl Snapshots {
     }
 
     /// Keeps a snapshot that was saved. One of the same tokens stays instead, if there is one.
-    pub(super) fn keep(&mut self, number: u32, identity: u64, rank: SnapshotRank) {
-        if self.kept.contains_key(&identity) {
-            self.give_back(number);
+    pub(super) fn keep(&mut self, saved: SavedSnapshot) {
+        let used = self.tick();
+        if saved.rank >= SnapshotRank::Wanted {
+            self.supersede(saved.parent, saved.rank);
+        }
+        if let Some(kept) = self.kept.get_mut(&saved.identity) {
+            (kept.saved.rank, kept.used) = (kept.saved.rank.max(saved.rank), used);
+            self.give_back(saved.number);
         } else {
-            let kept = Kept { number, rank, used: self.tick(), loading: 0 };
-            self.order.insert((kept.rank, kept.used, identity));
-            self.kept.insert(identity, kept);
+            self.kept.insert(saved.identity, Kept { saved, used, loads: 0, loading: 0 });
+        }
+    }
+
+    /// Makes snapshots spare ones that a sequence has gone on from, which saved one of the rank `by`:
+    /// that of these tokens and those of their beginnings, unless several sequences went on from
+    /// there.
+    fn supersede(&mut self, mut identity: u64, by: SnapshotRank) {
+        while let Some(Kept { saved, loads, .. }) = self.kept.get_mut(&identity) {
+            if if saved.rank == SnapshotRank::Turn { by == SnapshotRank::Turn } else { *loads < 2 } {
+                saved.rank = SnapshotRank::Spare;
+            }
+            identity = saved.parent;
         }
     }
 
@@ -82,27 +132,25 @@ impl Snapshots {
     pub(super) fn begin_load(&mut self, identity: u64) -> Option<u32> {
         let used = self.tick();
         let kept = self.kept.get_mut(&identity)?;
-        self.order.remove(&(kept.rank, kept.used, identity));
-        (kept.rank, kept.used) = (SnapshotRank::Wanted, used);
+        (kept.saved.rank, kept.used) = (kept.saved.rank.max(SnapshotRank::Wanted), used);
+        kept.loads += 1;
         kept.loading += 1;
-        Some(kept.number)
+        Some(kept.saved.number)
     }
 
     /// Ends what [`Self::begin_load`] began.
     pub(super) fn end_load(&mut self, identity: u64) {
-        let Some(kept) = self.kept.get_mut(&identity) else { return };
-        kept.loading -= 1;
-        if kept.loading == 0 {
-            self.order.insert((kept.rank, kept.used, identity));
-        }
+        self.kept.get_mut(&identity).into_iter().for_each(|kept| kept.loading -= 1);
     }
 
     /// Gives up the snapshot of these tokens, unless a sequence is about to load it.
     pub(super) fn forget(&mut self, identity: u64) {
-        let Some(Kept { number, rank, used, loading: 0 }) = self.kept.get(&identity).copied() else { return };
-        self.order.remove(&(rank, used, identity));
+        let Some(Kept { saved, loading: 0, .. }) = self.kept.get(&identity).copied() else { return };
         self.kept.remove(&identity);
-        self.free.push(number);
+        for Kept { saved: other, .. } in self.kept.values_mut().filter(|kept| kept.saved.parent == identity) {
+            (other.parent, other.gap) = (saved.parent, other.gap + saved.gap);
+        }
+        self.free.push(saved.number);
     }
 
     fn tick(&mut self) -> u64 {
@@ -114,7 +162,6 @@ impl Snapshots {
     #[cfg(test)]
     pub(super) fn counts(&self) -> (usize, usize) {
         let loading = self.kept.values().filter(|kept| kept.loading > 0).count();
-        assert_eq!(self.order.len() + loading, self.kept.len());
         (self.free.len() + self.kept.len(), loading)
     }
 }
@@ -122,18 +169,24 @@ impl Snapshots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use SnapshotRank::{Spare, Wanted};
+    use SnapshotRank::{Spare, Turn, Wanted};
+
+    /// Keeps a snapshot of `gap` tokens behind its parent.
+    fn keep(all: &mut Snapshots, identity: u64, rank: SnapshotRank, (parent, gap): (u64, usize)) {
+        let number = all.take(rank).unwrap();
+        all.keep(SavedSnapshot { number, identity, rank, parent, gap });
+    }
 
     #[test]
     fn spare_snapshots_go_first_then_the_longest_unused() {
         let mut all = Snapshots::new(3);
         for (identity, rank) in [(1, Wanted), (2, Spare), (3, Wanted)] {
-            let number = all.take(rank).unwrap();
-            all.keep(number, identity, rank);
+            keep(&mut all, identity, rank, (0, 64));
         }
-        let number = all.take(Spare).unwrap();
+        keep(&mut all, 4, Spare, (0, 64));
         assert!(!all.has(2), "a spare one for a spare one");
-        all.keep(number, 4, Wanted);
+        all.begin_load(4).unwrap();
+        all.end_load(4);
         assert_eq!(all.take(Spare), None, "none that is wanted for a spare one");
         all.begin_load(1).unwrap();
         all.end_load(1);
@@ -144,18 +197,44 @@ mod tests {
     }
 
     #[test]
+    fn the_least_loss_of_tokens_is_chosen() {
+        let mut all = Snapshots::new(3);
+        keep(&mut all, 1, Wanted, (0, 5000));
+        keep(&mut all, 2, Wanted, (1, 48));
+        keep(&mut all, 3, Wanted, (2, 200));
+        keep(&mut all, 4, Wanted, (0, 160));
+        assert!(!all.has(2), "the next one lies just before it");
+        keep(&mut all, 5, Wanted, (0, 1000));
+        assert!(!all.has(4) && all.has(3), "that one's gap has grown to 248");
+    }
+
+    #[test]
+    fn a_turns_snapshot_stays_until_the_next_turns() {
+        let mut all = Snapshots::new(5);
+        for (identity, rank, loads) in [(1, Wanted, 1), (2, Turn, 2), (3, Wanted, 2)] {
+            keep(&mut all, identity, rank, (identity - 1, 64));
+            (0..loads).for_each(|_| {
+                all.begin_load(identity).unwrap();
+                all.end_load(identity);
+            });
+        }
+        let ranks = |all: &Snapshots| [1, 2, 3].map(|identity| all.kept[&identity].saved.rank);
+        keep(&mut all, 4, Wanted, (3, 64));
+        assert_eq!(ranks(&all), [Spare, Turn, Wanted], "two went on from the last");
+        keep(&mut all, 5, Turn, (4, 64));
+        assert_eq!(ranks(&all), [Spare, Spare, Wanted]);
+    }
+
+    #[test]
     fn what_is_about_to_be_loaded_stays() {
         let mut all = Snapshots::new(1);
-        let number = all.take(Wanted).unwrap();
-        all.keep(number, 7, Wanted);
-        assert_eq!(
-            (all.begin_load(7), all.begin_load(7), all.begin_load(8)),
-            (Some(number), Some(number), None)
-        );
+        keep(&mut all, 7, Wanted, (0, 64));
+        let number = all.begin_load(7);
+        assert_eq!((number.is_some(), all.begin_load(7), all.begin_load(8)), (true, number, None));
         all.end_load(7);
         all.forget(7);
         assert_eq!((all.take(Wanted), all.counts()), (None, (1, 1)));
         all.end_load(7);
-        assert_eq!((all.take(Wanted), all.has(7)), (Some(number), false));
+        assert_eq!((all.take(Wanted), all.has(7)), (number, false));
     }
 }

@@ -56,6 +56,9 @@ pub struct GenerationRequest {
     /// Priority among requests of one principal: waiting ones with a lower number begin first, and
     /// are preempted last. 0 is usual.
     pub priority: i32,
+    /// Whether the prompt ends with a message of the user: later prompts return to its end, since
+    /// templates take thoughts from the history once another such message is there.
+    pub opens_turn: bool,
     /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no
     /// other.
     pub queue: usize,
@@ -88,6 +91,7 @@ impl GenerationRequest {
             cache_salt: 0,
             affinity: 0,
             priority: 0,
+            opens_turn: false,
             queue,
             traceparent: None,
         }

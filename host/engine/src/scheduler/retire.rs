@@ -51,7 +51,8 @@ impl Scheduler {
             let sequence = &mut self.running[at];
             self.pool.publish(&mut sequence.table, &sequence.tokens, computed);
         }
-        for save in &entry.saves {
+        // The first of them comes first, since others are worth what is behind it.
+        for save in entry.saves.iter().rev() {
             match at.filter(|_| save.position <= computed) {
                 Some(at) => {
                     let (table, saved) = (&mut self.running[at].table, (save.snapshot, save.position));

@@ -20,6 +20,10 @@ pub(crate) const ANSWER_TOKENS: usize = 64;
 /// Distance of snapshots within a long prompt, in tokens.
 pub(super) const PROMPT_TOKENS: usize = 2048;
 
+/// Tokens behind a snapshot within which a departure isn't worth another one: conversations depart
+/// from their last turn just behind its snapshot.
+const LEAST_DEPARTURE: usize = 32;
+
 /// A snapshot that a step saves.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SavedState {
@@ -34,8 +38,12 @@ pub(super) struct SavedState {
 pub(super) enum SaveKind {
     /// Within a long prompt.
     Prompt,
-    /// A prompt ends near it, or departs there from one that is cached.
-    Border,
+    /// A prompt ends near it.
+    End,
+    /// The same, and the last message is the user's.
+    TurnEnd,
+    /// A prompt departs there from one that is cached.
+    Departure,
     /// Within an answer; it replaces the sequence's last one of this kind.
     Answer,
 }
@@ -44,7 +52,9 @@ impl SaveKind {
     pub(super) fn rank(self) -> SnapshotRank {
         match self {
             Self::Prompt => SnapshotRank::Spare,
-            Self::Border | Self::Answer => SnapshotRank::Wanted,
+            Self::Answer | Self::Departure => SnapshotRank::Possible,
+            Self::End => SnapshotRank::Wanted,
+            Self::TurnEnd => SnapshotRank::Turn,
         }
     }
 }
@@ -97,8 +107,12 @@ fn saves(sequence: &Sequence, pool: &mut BlockPool, range: std::ops::Range<usize
 fn kind_at(position: usize, sequence: &Sequence, block: usize) -> Option<SaveKind> {
     let prompt = sequence.prompt;
     let prompt_end = prompt.saturating_sub(END_MARGIN) / block * block;
-    if position == prompt_end || position == sequence.table.matched_blocks() * block {
-        Some(SaveKind::Border)
+    if position == prompt_end {
+        Some(if sequence.opens_turn { SaveKind::TurnEnd } else { SaveKind::End })
+    } else if position == sequence.table.matched_blocks() * block
+        && position > sequence.cached.unwrap_or(0) + LEAST_DEPARTURE
+    {
+        Some(SaveKind::Departure)
     } else if position > prompt && position.is_multiple_of(ANSWER_TOKENS) {
         Some(SaveKind::Answer)
     } else if position < prompt_end && position.is_multiple_of(PROMPT_TOKENS) {
