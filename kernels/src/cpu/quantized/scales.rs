@@ -24,6 +24,8 @@ pub(in crate::cpu) enum ScaleKind {
     F16WithMinimum,
     /// Integers of eight groups: scales and minimums. Two factors in f16.
     Of32,
+    /// Signed integers of eight groups. A factor in f32.
+    SignedOf32,
     /// Signed integers of the halves of eight groups. A factor in f32.
     Of16,
     /// Integers of the halves of eight groups: scales and minimums. Two factors in f16.
@@ -55,7 +57,7 @@ impl ScaleKind {
         match self {
             Self::F16WithMinimum => 1,
             Self::F16 | Self::Bf16 | Self::F16Of16 => 2,
-            Self::Of32 | Self::Of16 | Self::Of16WithMinimum => 8,
+            Self::Of32 | Self::SignedOf32 | Self::Of16 | Self::Of16WithMinimum => 8,
         }
     }
 
@@ -64,6 +66,7 @@ impl ScaleKind {
         match self {
             Self::F16WithMinimum | Self::F16 | Self::Bf16 => 1,
             Self::F16Of16 => 2,
+            Self::SignedOf32 => 3,
             Self::Of32 | Self::Of16 => 5,
             Self::Of16WithMinimum => 9,
         }
@@ -71,7 +74,7 @@ impl ScaleKind {
 
     /// Whether scales are integers, which factors of the block are multiplied with.
     pub(in crate::cpu) const fn have_factors(self) -> bool {
-        matches!(self, Self::Of32 | Self::Of16 | Self::Of16WithMinimum)
+        matches!(self, Self::Of32 | Self::SignedOf32 | Self::Of16 | Self::Of16WithMinimum)
     }
 
     /// Whether each half of a group has a scale of its own.
@@ -81,6 +84,12 @@ impl ScaleKind {
 
     pub(in crate::cpu) const fn has_minimum(self) -> bool {
         matches!(self, Self::F16WithMinimum | Self::Of32 | Self::Of16WithMinimum)
+    }
+
+    /// Place of a signed integer scale among those of its block.
+    #[inline(always)]
+    const fn place(self, group: usize, half: usize) -> usize {
+        if self.of_halves() { 2 * group + half } else { group }
     }
 
     /// Returns the factors of a block's rows, in a matrix with this factor. Kinds without factors have
@@ -96,7 +105,9 @@ impl ScaleKind {
         match self {
             Self::F16 | Self::Bf16 | Self::F16WithMinimum => ScaleRow { scale: zero, minimum: zero },
             Self::F16Of16 => ScaleRow { scale: lanes.splat(of_matrix), minimum: zero },
-            Self::Of16 => ScaleRow { scale: lanes.load(bytemuck::cast_ref(&first[0])), minimum: zero },
+            Self::SignedOf32 | Self::Of16 => {
+                ScaleRow { scale: lanes.load(bytemuck::cast_ref(&first[0])), minimum: zero }
+            }
             Self::Of32 | Self::Of16WithMinimum => {
                 let [scale, minimum]: &[[f16; LANES]; 2] = bytemuck::cast_ref(&first[0]);
                 ScaleRow { scale: lanes.load_f16(scale), minimum: lanes.load_f16(minimum) }
@@ -135,8 +146,8 @@ impl ScaleKind {
                 let all: &[[f16; LANES]; 2] = bytemuck::cast_ref(&first[group]);
                 ScaleRow { scale: lanes.mul(factors.scale, lanes.load_f16(&all[half])), minimum: zero }
             }
-            Self::Of16 => {
-                let scale = bytemuck::cast_ref(integers(first, 2 * group + half));
+            Self::SignedOf32 | Self::Of16 => {
+                let scale = bytemuck::cast_ref(integers(first, self.place(group, half)));
                 ScaleRow { scale: lanes.mul(factors.scale, lanes.load_i8(scale)), minimum: zero }
             }
             Self::Of16WithMinimum => {
@@ -162,9 +173,9 @@ impl ScaleKind {
             Self::F16Of16 => {
                 (bytemuck::cast_ref::<_, [[f16; LANES]; 2]>(&first[group])[half][lane].to_f32(), 0.0)
             }
-            Self::Of16 => {
+            Self::SignedOf32 | Self::Of16 => {
                 let factor = bytemuck::cast_ref::<_, [f32; LANES]>(&first[0])[lane];
-                (factor * f32::from(integer(2 * group + half).cast_signed()), 0.0)
+                (factor * f32::from(integer(self.place(group, half)).cast_signed()), 0.0)
             }
             Self::Of16WithMinimum => {
                 let at = 2 * group + half;
@@ -206,7 +217,7 @@ impl ScaleKind {
                 (to[0][lane], to[1][lane]) = (halves[0], halves[1]);
                 finite
             }
-            Self::Of16 => {
+            Self::SignedOf32 | Self::Of16 => {
                 bytemuck::cast_mut::<_, [f32; LANES]>(&mut first[0])[lane] = scale;
                 self.set_integers(first, lane, row);
                 scale.is_finite()
@@ -218,7 +229,7 @@ impl ScaleKind {
         // Columns of 16 that share an integer.
         let shared = match self {
             Self::F16 | Self::Bf16 | Self::F16WithMinimum | Self::F16Of16 => return,
-            Self::Of32 => 2,
+            Self::Of32 | Self::SignedOf32 => 2,
             Self::Of16 | Self::Of16WithMinimum => 1,
         };
         let (scales, minimums) = row.integers;
