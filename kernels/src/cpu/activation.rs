@@ -72,7 +72,9 @@ impl Kernel for SigmoidMul<'_> {
                     gate_part(lanes, lanes.load_part(gate), x);
                 }
             } else {
-                x.chunks_mut(LANES).for_each(|x| gate_part(lanes, lanes.splat(gates[0]), x));
+                for x in x.chunks_mut(LANES) {
+                    gate_part(lanes, lanes.splat(gates[0]), x);
+                }
             }
         }
     }

@@ -263,6 +263,16 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn greatest(self, v: Self::V) -> f32 {
+        unsafe { _mm512_reduce_max_ps(v) }
+    }
+
+    #[inline(always)]
+    fn store_lowest(self, v: Self::V, to: &mut [i8; LANES]) {
+        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(_mm512_castps_si512(v))) }
+    }
+
+    #[inline(always)]
     fn round_to_f16(self, v: Self::V) -> Self::V {
         unsafe { _mm512_cvtph_ps(_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v)) }
     }

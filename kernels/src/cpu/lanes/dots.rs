@@ -103,6 +103,28 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn load_u8(self, from: &[u8; LANES]) -> Self::V;
     fn load_i8(self, from: &[i8; LANES]) -> Self::V;
 
+    /// Returns the greatest lane; any value if a lane is NaN.
+    #[inline(always)]
+    fn greatest(self, v: Self::V) -> f32 {
+        let mut all = [0.0; LANES];
+        self.store(v, &mut all);
+        for half in [8, 4, 2, 1] {
+            for i in 0..half {
+                all[i] = if all[i + half] > all[i] { all[i + half] } else { all[i] };
+            }
+        }
+        all[0]
+    }
+    /// Stores the lowest byte of each lane's bits.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the lowest byte is wanted")]
+    fn store_lowest(self, v: Self::V, to: &mut [i8; LANES]) {
+        let mut all = [0.0; LANES];
+        self.store(v, &mut all);
+        for (to, x) in to.iter_mut().zip(all) {
+            *to = x.to_bits() as i8;
+        }
+    }
     /// Rounds to the nearest f16, halves to even, as f32; values beyond f16's range become
     /// infinity.
     fn round_to_f16(self, v: Self::V) -> Self::V;

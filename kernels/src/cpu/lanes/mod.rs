@@ -84,9 +84,12 @@ pub(super) trait Lanes: Copy {
         self.mul(p, self.power_of_two(shifted))
     }
 
-    /// Loads fewer than sixteen values; the other lanes are zero.
+    /// Loads at most sixteen values; the other lanes are zero.
     #[inline(always)]
     fn load_part<W: Element>(self, from: &[W]) -> Self::V {
+        if let Some(whole) = from.first_chunk() {
+            return W::load(self, whole);
+        }
         let mut padded = [W::ZERO; LANES];
         padded[..from.len()].copy_from_slice(from);
         W::load(self, &padded)
@@ -103,6 +106,9 @@ pub(super) trait Lanes: Copy {
     /// Stores the first `to.len()` lanes.
     #[inline(always)]
     fn store_part(self, v: Self::V, to: &mut [f32]) {
+        if let Some(whole) = to.first_chunk_mut() {
+            return self.store(v, whole);
+        }
         let mut all = [0.0; LANES];
         self.store(v, &mut all);
         to.copy_from_slice(&all[..to.len()]);

@@ -27,6 +27,7 @@ pub(super) fn quantized<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &Quantized
         Format::K4 => of_format::<L, K4>(lanes, tiles, weight, cols),
         Format::K5 => of_format::<L, K5>(lanes, tiles, weight, cols),
         Format::K6 => of_format::<L, K6>(lanes, tiles, weight, cols),
+        Format::TableOf32 => of_format::<L, TableOf32>(lanes, tiles, weight, cols),
         Format::TableOf16 => of_format::<L, TableOf16>(lanes, tiles, weight, cols),
         Format::K4Of16 => of_format::<L, K4Of16>(lanes, tiles, weight, cols),
     }
@@ -48,7 +49,7 @@ macro_rules! panel_formats {
     };
 }
 
-panel_formats!(Q8, Q8WithMinimum, Q4, Mxfp4, Table, K4, K5, K6, TableOf16, K4Of16);
+panel_formats!(Q8, Q8WithMinimum, Q4, Mxfp4, Table, K4, K5, K6, TableOf32, TableOf16, K4Of16);
 
 #[inline(always)]
 fn of_format<L: Dots, F: PanelFormat>(

@@ -29,7 +29,9 @@ pub(in crate::cpu) enum Format {
     K5,
     /// Six bits: the code is the value plus 32; an integer scale for each 16.
     K6,
-    /// Four bits that a table has the values of; an integer scale for each 16.
+    /// Four bits that a table has the values of; an integer scale for each 32.
+    TableOf32,
+    /// As `TableOf32`, with a scale for each 16.
     TableOf16,
     /// Four bits: the code is the value; an integer scale and minimum for each 16.
     K4Of16,
@@ -118,6 +120,7 @@ impl Format {
             Self::K4 => (ScaleKind::Of32, 4),
             Self::K5 => (ScaleKind::Of32, 5),
             Self::K6 => (ScaleKind::Of16, 6),
+            Self::TableOf32 => (ScaleKind::SignedOf32, 4),
             Self::TableOf16 => (ScaleKind::Of16, 4),
             Self::K4Of16 => (ScaleKind::Of16WithMinimum, 4),
         };
@@ -127,7 +130,7 @@ impl Format {
     /// Number that unsigned codes, or a table's entries, are above their values.
     pub(in crate::cpu) const fn offset(self) -> u8 {
         match self {
-            Self::Q8 | Self::Table | Self::TableOf16 | Self::Mxfp4 => 128,
+            Self::Q8 | Self::Table | Self::TableOf32 | Self::TableOf16 | Self::Mxfp4 => 128,
             Self::K6 => 32,
             Self::Q8WithMinimum | Self::Q4 | Self::K4 | Self::K5 | Self::K4Of16 => 0,
         }
@@ -135,6 +138,6 @@ impl Format {
 
     /// Whether a table has the values of codes.
     pub(in crate::cpu) const fn has_table(self) -> bool {
-        matches!(self, Self::Table | Self::TableOf16 | Self::Mxfp4)
+        matches!(self, Self::Table | Self::TableOf32 | Self::TableOf16 | Self::Mxfp4)
     }
 }

@@ -4,6 +4,7 @@
 use super::GROUP;
 use crate::cpu::Cpu;
 use crate::cpu::isa::Kernel;
+use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::output::Output;
 
@@ -71,41 +72,40 @@ struct Row<'a> {
 
 impl Kernel for Row<'_> {
     #[inline(always)]
-    fn run<L: Dots>(self, _: L) {
+    fn run<L: Dots>(self, lanes: L) {
         for ((x, codes), factors) in self.x.chunks(GROUP).zip(self.codes).zip(self.factors) {
-            let mut group = [0.0; GROUP];
-            group[..x.len()].copy_from_slice(x);
-            *factors = round(&group, codes);
+            *factors = match x.first_chunk() {
+                Some(group) => round(lanes, group, codes),
+                None => {
+                    let mut group = [0.0; GROUP];
+                    group[..x.len()].copy_from_slice(x);
+                    round(lanes, &group, codes)
+                }
+            };
         }
     }
 }
 
-/// Rounds a group. The loops are plain, so that the compiler vectorises them.
+/// Rounds a group.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers of at most 127")]
-fn round(group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
-    let mut lanes = [0.0f32; 8];
-    // Zero, or NaN if one of the inputs isn't finite, which the greatest magnitude alone would
-    // hide.
-    let mut odd = [0.0f32; 8];
-    for chunk in group.as_chunks::<8>().0 {
-        for i in 0..8 {
-            lanes[i] = if chunk[i].abs() > lanes[i] { chunk[i].abs() } else { lanes[i] };
-            odd[i] += chunk[i] * 0.0;
-        }
+fn round<L: Dots>(lanes: L, group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
+    /// 1.5 · 2²³: adding it rounds to a whole number, halves to even, whose lowest bits are the sum's.
+    const SHIFT: f32 = 12_582_912.0;
+    let (zero, shift) = (lanes.splat(0.0), lanes.splat(SHIFT));
+    let halves = group.as_chunks::<LANES>().0;
+    let x = [lanes.load(&halves[0]), lanes.load(&halves[1])];
+    let magnitudes = [lanes.max(x[0], lanes.sub(zero, x[0])), lanes.max(x[1], lanes.sub(zero, x[1]))];
+    let most = lanes.greatest(lanes.max(magnitudes[0], magnitudes[1]));
+    // Zero, or NaN if one of the inputs isn't finite, which the greatest magnitude alone would hide.
+    let odd = lanes.sum(lanes.add(lanes.mul(x[0], zero), lanes.mul(x[1], zero)));
+    let factor = lanes.splat(if most > 0.0 { 127.0 / most } else { 0.0 });
+    let mut sums = [0.0; 2];
+    for (half, codes) in codes.as_flattened_mut().as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let shifted = lanes.add(lanes.mul(x[half], factor), shift);
+        sums[half] = lanes.sum(lanes.sub(shifted, shift));
+        lanes.store_lowest(shifted, codes);
     }
-    let most = lanes.iter().fold(0.0f32, |a, b| a.max(*b));
-    let factor = if most > 0.0 { 127.0 / most } else { 0.0 };
-    let mut sums = [0; 2];
-    let (halves, xs) = (codes.as_flattened_mut().chunks_mut(GROUP / 2), group.chunks(GROUP / 2));
-    for ((codes, xs), sum) in halves.zip(xs).zip(&mut sums) {
-        for (code, x) in codes.iter_mut().zip(xs) {
-            let rounded = (x * factor).round_ties_even() as i32;
-            *sum += rounded;
-            *code = rounded as i8;
-        }
-    }
-    let scale = most / 127.0 + odd.iter().sum::<f32>();
-    let sum = sums[0] + sums[1];
-    GroupFactors { scale, sum, first_half: sums[0], total: scale * sum as f32 }
+    let (scale, sum) = (most / 127.0 + odd, sums[0] + sums[1]);
+    GroupFactors { scale, sum: sum as i32, first_half: sums[0] as i32, total: scale * sum }
 }

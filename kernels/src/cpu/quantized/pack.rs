@@ -75,17 +75,14 @@ fn format_of(kind: BlockType) -> Format {
         BlockType::Q1_0 | BlockType::IQ4_NL => Format::Table,
         BlockType::MXFP4 => Format::Mxfp4,
         // Codes of four bits or less, by tables.
-        BlockType::Q3_K
-        | BlockType::IQ1_S
-        | BlockType::IQ1_M
+        BlockType::IQ1_S
         | BlockType::IQ2_XXS
-        | BlockType::IQ2_XS
-        | BlockType::IQ2_S
         | BlockType::IQ3_XXS
         | BlockType::IQ3_S
         | BlockType::IQ4_XS
         | BlockType::TQ1_0
-        | BlockType::TQ2_0 => Format::TableOf16,
+        | BlockType::TQ2_0 => Format::TableOf32,
+        BlockType::Q3_K | BlockType::IQ1_M | BlockType::IQ2_XS | BlockType::IQ2_S => Format::TableOf16,
     }
 }
 

@@ -24,6 +24,8 @@ pub(in crate::cpu) enum ScaleKind {
     F16WithMinimum,
     /// Integers of eight groups: scales and minimums. Two factors in f16.
     Of32,
+    /// Signed integers of eight groups. A factor in f32.
+    SignedOf32,
     /// Signed integers of the halves of eight groups. A factor in f32.
     Of16,
     /// Integers of the halves of eight groups: scales and minimums. Two factors in f16.
@@ -52,7 +54,7 @@ impl ScaleKind {
         match self {
             Self::F16WithMinimum => 1,
             Self::F16 | Self::Bf16 => 2,
-            Self::Of32 | Self::Of16 | Self::Of16WithMinimum => 8,
+            Self::Of32 | Self::SignedOf32 | Self::Of16 | Self::Of16WithMinimum => 8,
         }
     }
 
@@ -60,6 +62,7 @@ impl ScaleKind {
     pub(in crate::cpu) const fn lines(self) -> usize {
         match self {
             Self::F16WithMinimum | Self::F16 | Self::Bf16 => 1,
+            Self::SignedOf32 => 3,
             Self::Of32 | Self::Of16 => 5,
             Self::Of16WithMinimum => 9,
         }
@@ -67,7 +70,7 @@ impl ScaleKind {
 
     /// Whether scales are integers, which factors of the block are multiplied with.
     pub(in crate::cpu) const fn have_factors(self) -> bool {
-        matches!(self, Self::Of32 | Self::Of16 | Self::Of16WithMinimum)
+        matches!(self, Self::Of32 | Self::SignedOf32 | Self::Of16 | Self::Of16WithMinimum)
     }
 
     /// Whether each half of a group has a scale of its own.
@@ -79,13 +82,21 @@ impl ScaleKind {
         matches!(self, Self::F16WithMinimum | Self::Of32 | Self::Of16WithMinimum)
     }
 
+    /// Place of a signed integer scale among those of its block.
+    #[inline(always)]
+    const fn place(self, group: usize, half: usize) -> usize {
+        if self.of_halves() { 2 * group + half } else { group }
+    }
+
     /// Returns the factors of a block's rows. Kinds without factors have ones.
     #[inline(always)]
     pub(in crate::cpu) fn factors<L: Dots>(self, lanes: L, first: &[CodeLine]) -> ScaleRow<L::V> {
         let zero = lanes.splat(0.0);
         match self {
             Self::F16 | Self::Bf16 | Self::F16WithMinimum => ScaleRow { scale: zero, minimum: zero },
-            Self::Of16 => ScaleRow { scale: lanes.load(bytemuck::cast_ref(&first[0])), minimum: zero },
+            Self::SignedOf32 | Self::Of16 => {
+                ScaleRow { scale: lanes.load(bytemuck::cast_ref(&first[0])), minimum: zero }
+            }
             Self::Of32 | Self::Of16WithMinimum => {
                 let [scale, minimum]: &[[f16; LANES]; 2] = bytemuck::cast_ref(&first[0]);
                 ScaleRow { scale: lanes.load_f16(scale), minimum: lanes.load_f16(minimum) }
@@ -120,8 +131,8 @@ impl ScaleKind {
                 scale: lanes.mul(factors.scale, lanes.load_u8(integers(first, group))),
                 minimum: lanes.mul(factors.minimum, lanes.load_u8(integers(first, 8 + group))),
             },
-            Self::Of16 => {
-                let scale = bytemuck::cast_ref(integers(first, 2 * group + half));
+            Self::SignedOf32 | Self::Of16 => {
+                let scale = bytemuck::cast_ref(integers(first, self.place(group, half)));
                 ScaleRow { scale: lanes.mul(factors.scale, lanes.load_i8(scale)), minimum: zero }
             }
             Self::Of16WithMinimum => {
@@ -144,9 +155,9 @@ impl ScaleKind {
             Self::Bf16 => (bf16::from_bits(sixteen_bits(group)).to_f32(), 0.0),
             Self::F16WithMinimum => (number(0), number(1)),
             Self::Of32 => (number(0) * f32::from(integer(group)), number(1) * f32::from(integer(8 + group))),
-            Self::Of16 => {
+            Self::SignedOf32 | Self::Of16 => {
                 let factor = bytemuck::cast_ref::<_, [f32; LANES]>(&first[0])[lane];
-                (factor * f32::from(integer(2 * group + half).cast_signed()), 0.0)
+                (factor * f32::from(integer(self.place(group, half)).cast_signed()), 0.0)
             }
             Self::Of16WithMinimum => {
                 let at = 2 * group + half;
@@ -183,7 +194,7 @@ impl ScaleKind {
                 self.set_integers(first, lane, row);
                 finite
             }
-            Self::Of16 => {
+            Self::SignedOf32 | Self::Of16 => {
                 bytemuck::cast_mut::<_, [f32; LANES]>(&mut first[0])[lane] = scale;
                 self.set_integers(first, lane, row);
                 scale.is_finite()
@@ -195,7 +206,7 @@ impl ScaleKind {
         // Columns of 16 that share an integer.
         let shared = match self {
             Self::F16 | Self::Bf16 | Self::F16WithMinimum => return,
-            Self::Of32 => 2,
+            Self::Of32 | Self::SignedOf32 => 2,
             Self::Of16 | Self::Of16WithMinimum => 1,
         };
         let (scales, minimums) = row.integers;
