@@ -121,8 +121,8 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn store_lowest(self, v: Self::V, to: &mut [i8; LANES]) {
         let mut all = [0.0; LANES];
         self.store(v, &mut all);
-        for i in 0..LANES {
-            to[i] = all[i].to_bits() as i8;
+        for (to, x) in to.iter_mut().zip(all) {
+            *to = x.to_bits() as i8;
         }
     }
     /// Rounds to the nearest f16, halves to even, as f32; values beyond f16's range become

@@ -74,13 +74,12 @@ impl Kernel for Row<'_> {
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
         for ((x, codes), factors) in self.x.chunks(GROUP).zip(self.codes).zip(self.factors) {
-            *factors = match x.first_chunk() {
-                Some(group) => round(lanes, group, codes),
-                None => {
-                    let mut group = [0.0; GROUP];
-                    group[..x.len()].copy_from_slice(x);
-                    round(lanes, &group, codes)
-                }
+            *factors = if let Some(group) = x.first_chunk() {
+                round(lanes, group, codes)
+            } else {
+                let mut group = [0.0; GROUP];
+                group[..x.len()].copy_from_slice(x);
+                round(lanes, &group, codes)
             };
         }
     }
