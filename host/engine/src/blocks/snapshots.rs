@@ -116,11 +116,11 @@ impl Snapshots {
     /// there.
     fn supersede(&mut self, mut identity: u64, by: SnapshotRank) {
         while let Some(Kept { saved, loads, .. }) = self.kept.get_mut(&identity) {
-            let is_followed = match saved.rank {
+            let is_over = match saved.rank {
                 SnapshotRank::Turn => by == SnapshotRank::Turn,
                 _ => *loads < 2,
             };
-            if is_followed {
+            if is_over {
                 saved.rank = SnapshotRank::Spare;
             }
             identity = saved.parent;
