@@ -9,6 +9,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod delta;
+mod experts;
 pub(crate) mod gemma4;
 pub(crate) mod keys;
 pub(crate) mod rope;
