@@ -53,17 +53,7 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
     let gemma = json!({
         "head_dim": 24, "sliding_window": 40, "query_pre_attn_scalar": 24, "sliding_window_pattern": 2,
     });
-    let gemma4 = json!({
-        "head_dim": 16, "global_head_dim": 24, "sliding_window": 40, "num_hidden_layers": 4, "num_kv_shared_layers": 2,
-        "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
-        "use_double_wide_mlp": true, "hidden_size_per_layer_input": 24, "vocab_size_per_layer_input": 1001,
-        "final_logit_softcapping": 30.0,
-    });
-    let gemma4_experts = json!({
-        "head_dim": 16, "global_head_dim": 24, "sliding_window": 40, "hidden_size_per_layer_input": 0,
-        "attention_k_eq_v": true, "num_global_key_value_heads": 1, "enable_moe_block": true, "num_experts": 12,
-        "top_k_experts": 3, "moe_intermediate_size": 96,
-    });
+    let [gemma4, gemma4_experts] = gemma4();
     let phi = json!({
         "hidden_size": 192, "partial_rotary_factor": 0.75, "original_max_position_embeddings": 512,
         "rope_scaling": {"type": "longrope", "short_factor": vec![1.0; 6], "long_factor": vec![2.0; 6]},
@@ -108,6 +98,22 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         ("phi", with("Phi3ForCausalLM", phi)),
         ("granite", with("GraniteForCausalLM", granite)),
     ]
+}
+
+/// Gemma 4 with rows of each layer's own and shared keys, and with experts and keys as values.
+fn gemma4() -> [Value; 2] {
+    let small = json!({
+        "head_dim": 16, "global_head_dim": 24, "sliding_window": 40, "num_hidden_layers": 4, "num_kv_shared_layers": 2,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+        "use_double_wide_mlp": true, "hidden_size_per_layer_input": 24, "vocab_size_per_layer_input": 1001,
+        "final_logit_softcapping": 30.0,
+    });
+    let experts = json!({
+        "head_dim": 16, "global_head_dim": 24, "sliding_window": 40, "hidden_size_per_layer_input": 0,
+        "attention_k_eq_v": true, "num_global_key_value_heads": 1, "enable_moe_block": true, "num_experts": 12,
+        "top_k_experts": 3, "moe_intermediate_size": 96,
+    });
+    [small, experts]
 }
 
 fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
