@@ -189,7 +189,7 @@ def lying(header, size=20 * MIB):
     (tiny_file(keys={"general.architecture": "rwkv7"}, tensors=LARGE), "architecture rwkv7 is not supported; supported: llama"),
     (tiny_file(keys={"tokenizer.ggml.pre": "new-pre"}, tensors=LARGE), "new-pre"),
     (tiny_file(keys={"tokenizer.ggml.model": "rwkv"}, tensors=LARGE), "rwkv"),
-    (tiny_file(tensors={**LARGE, "output.weight": (40, [64, 64], bytes(4096))}), "tensor output.weight: type NVFP4 is not supported"),
+    (tiny_file(tensors={**LARGE, "output.weight": (28, [64, 64], bytes(64 * 64 * 8))}), "tensor output.weight: type F64 is not supported"),
     (lying(b"GGUF" + (3).to_bytes(4, "little") + (2**60).to_bytes(8, "little")), "1152921504606846976 tensors don't fit"),
     (lying(written({"k": b""}, {})[:33] + b"\x08\0\0\0" + (2**40).to_bytes(8, "little")), "truncated at byte"),
     (lying(b"<html>"), "no GGUF file: it doesn't begin with"),
