@@ -36,7 +36,9 @@ def turns():
     opened = f"{END}\n<|im_start|>assistant\n"
     for said, tool, arguments in CALLS:
         call = json.dumps({"name": tool, "arguments": arguments})
-        yield said + opened, f"<think>\nThe tool is {tool}.\n</think>\n\n<tool_call>\n{call}\n</tool_call>{END}"
+        # opencode puts what it is asked in quotes.
+        for end in ["", '"']:
+            yield said + end + opened, f"<think>\nThe tool is {tool}.\n</think>\n\n<tool_call>\n{call}\n</tool_call>{END}"
     yield "</tool_response>" + opened, ANSWER + END
     yield HELLO[0] + opened, HELLO[1] + END
 

@@ -65,6 +65,7 @@ def test_opencode_runs_the_command_that_the_model_writes(proxy_of, model, tmp_pa
     proxy = proxy_of()
     [command], settings = opencode(proxy.address + "/v1", model)
     done, work = run([[*command, ASKED["bash"]]], settings, tmp_path)
+    assert (work / "opencode.txt").exists(), done.stdout + done.stderr
     assert (work / "opencode.txt").read_text() == "done\n"
     assert ANSWER in done.stdout
     assert {exchange.status for exchange in proxy.exchanges} == {200}
