@@ -31,7 +31,7 @@ pub(super) struct CpuBackend {
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
     /// Maximum number of tokens in a step.
-    batch_tokens: usize,
+    pub(super) batch_tokens: usize,
     pub(super) tables: BlockTables,
     pub(super) batch: Batch,
     pub(super) ropes: Ropes,
@@ -79,10 +79,6 @@ impl CpuBackend {
         if !self.types.contains(&matrix.type_name()) {
             self.types.push(matrix.type_name());
         }
-    }
-
-    pub(super) fn batch_tokens(&self) -> usize {
-        self.batch_tokens
     }
 
     pub(super) fn blocks(&self) -> usize {

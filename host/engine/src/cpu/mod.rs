@@ -93,7 +93,7 @@ impl CpuRunner {
             name: backend.inner().name(),
             vocab: config.vocab,
             context,
-            batch_tokens: backend.inner().batch_tokens(),
+            batch_tokens: backend.inner().batch_tokens,
             score_rows: (SCORE_BYTES / (config.vocab * size_of::<f32>())).max(1),
             block_size: BLOCK_SIZE,
             blocks: backend.inner().blocks(),
