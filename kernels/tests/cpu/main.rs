@@ -14,3 +14,4 @@ mod mla;
 mod norm;
 mod quantized;
 mod short_conv;
+mod states;

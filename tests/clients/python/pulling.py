@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 
+from hub import COMMIT
 from openai import OpenAI
 from server import HOST
 
@@ -16,6 +17,17 @@ def environment(hub, home):
 def repository_of(env, model):
     """Its folder in the cache."""
     return pathlib.Path(env["HF_HOME"]) / "hub" / f"models--{model.replace('/', '--')}"
+
+
+def snapshot_of(env, model):
+    """The folder of its snapshot."""
+    return repository_of(env, model) / "snapshots" / COMMIT
+
+
+def present(env, model):
+    """Files of the snapshot whose content is there."""
+    folder = snapshot_of(env, model)
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def host_pull(env, *arguments):

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 from hub import COMMIT, Hub, entry, tiny_model
-from pulling import asked, environment, host_pull, python, refusal, repository_of
+from pulling import asked, environment, host_pull, present, python, refusal, repository_of, snapshot_of
 from server import HOST, Server
 
 MODEL = "org/tiny"
@@ -34,12 +34,6 @@ def repository(env):
     return repository_of(env, MODEL)
 
 
-def present(env):
-    """Files of the snapshot whose content is there."""
-    folder = repository(env) / "snapshots" / COMMIT
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
-
 def pull(env, *arguments):
     return host_pull(env, *(arguments or [MODEL]))
 
@@ -50,7 +44,7 @@ def pulled(env, *arguments):
     assert done.returncode == 0, done.stderr
     model = tiny_model()
     folder = pathlib.Path(done.stdout.strip().splitlines()[-1])
-    assert folder == repository(env) / "snapshots" / COMMIT
+    assert folder == snapshot_of(env, MODEL)
     assert {path: (folder / path).read_bytes() == model[path] for path in NEEDED} == dict.fromkeys(NEEDED, True)
     assert not list((repository(env) / "blobs").glob("*.incomplete"))
     return done
@@ -69,9 +63,9 @@ def answers(env, *arguments):
 
 def test_what_is_needed_comes_and_nothing_else(hub, env):
     pulled(env)
-    assert present(env) == NEEDED
+    assert present(env, MODEL) == NEEDED
     assert (repository(env) / "refs/main").read_text() == COMMIT
-    assert all(path.is_symlink() for path in (repository(env) / "snapshots" / COMMIT).iterdir())
+    assert all(path.is_symlink() for path in (snapshot_of(env, MODEL)).iterdir())
     tokens = {(headers["Host"].split(":")[0], headers.get("Authorization")) for _, _, headers in hub.requests}
     assert tokens == {("127.0.0.1", "Bearer secret"), ("localhost", None)}
     hub.requests.clear()
@@ -89,9 +83,9 @@ def test_server_downloads_at_its_first_start_only(hub, env, embedded):
 
 def test_half_a_snapshot_is_completed(hub, env):
     pulled(env)
-    (repository(env) / "snapshots" / COMMIT / SHARDS[1]).resolve().unlink()
+    (snapshot_of(env, MODEL) / SHARDS[1]).resolve().unlink()
     assert answers(env, MODEL) != ""
-    assert present(env) == NEEDED
+    assert present(env, MODEL) == NEEDED
     shutil.rmtree(repository(env) / "blobs")
     offline = subprocess.run([HOST, "serve", "--model", MODEL], env={**env, "HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
     assert "HF_HUB_OFFLINE is set: unset it" in offline.stderr and offline.returncode == 1
@@ -100,7 +94,7 @@ def test_half_a_snapshot_is_completed(hub, env):
 def test_remote_engines_need_no_weights(hub, env, embedded):
     server = Server("--model", MODEL, "--engine", embedded.address, "--served-model-name", "qwen3-tiny", env=env)
     server.stop()
-    assert present(env) == SMALL
+    assert present(env, MODEL) == SMALL
 
 
 def test_revisions_have_references_of_their_own(hub, env):
@@ -113,7 +107,7 @@ def test_revisions_have_references_of_their_own(hub, env):
 
 def test_dry_run_says_what_would_come(hub, env):
     done = pull(env, MODEL, "--dry-run")
-    assert done.returncode == 0 and present(env) == {"config.json", "model.safetensors.index.json"}
+    assert done.returncode == 0 and present(env, MODEL) == {"config.json", "model.safetensors.index.json"}
     rows = {line.split()[0]: line.split()[-1] for line in done.stdout.splitlines()[1:-1]}
     assert set(rows) == NEEDED and rows["config.json"] == "-" and rows[SHARDS[0]] != "-"
     assert f"at {COMMIT}" in done.stdout.splitlines()[-1]
@@ -123,7 +117,7 @@ def test_python_takes_our_cache_and_we_take_its(hub, env, tmp_path):
     pulled(env)
     hub.stop()
     ours = python(env, f"print(snapshot_download({MODEL!r}))", HF_HUB_OFFLINE="1").communicate()[0].strip()
-    assert pathlib.Path(ours) == repository(env) / "snapshots" / COMMIT
+    assert pathlib.Path(ours) == snapshot_of(env, MODEL)
     hub = Hub({MODEL: tiny_model()})
     env = {**env, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "other")}
     assert python(env, f"snapshot_download({MODEL!r})").wait() == 0
@@ -188,7 +182,7 @@ def test_killed_download_goes_on_in_the_next_process(hub, env):
     process.send_signal(signal.SIGKILL)
     process.wait()
     stop.set()
-    assert SHARDS[0] not in present(env) and not (repository(env) / "refs").exists()
+    assert SHARDS[0] not in present(env, MODEL) and not (repository(env) / "refs").exists()
     hub.requests.clear()
     pulled(env)
     assert f"bytes={size // 2}-{size - 1}" in [headers.get("Range") for _, _, headers in hub.requests]
@@ -228,7 +222,7 @@ def test_wrong_content_is_downloaded_again_once(hub, env):
     hub.content = damaged(1000)
     line = refused(env)
     assert f"{SHARDS[2]}: the hub lists the digest" in line
-    assert SHARDS[2] not in present(env)
+    assert SHARDS[2] not in present(env, MODEL)
     hub.content = damaged(2)
     pulled(env)
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 from gguf_files import F32, tiny_file, tiny_keys, tiny_parts, written
 from hub import COMMIT, Hub, entry
-from pulling import asked, environment, host_pull, python, refusal, repository_of
+from pulling import asked, environment, host_pull, present, python, refusal, repository_of, snapshot_of
 from server import HOST, Server
 
 MODEL = "org/tiny-GGUF"
@@ -43,7 +43,7 @@ def env(hub, tmp_path):
 
 
 def snapshot(env):
-    return repository_of(env, MODEL) / "snapshots" / COMMIT
+    return snapshot_of(env, MODEL)
 
 
 def pulled(env, name, path=FILE):
@@ -55,10 +55,6 @@ def pulled(env, name, path=FILE):
     return done
 
 
-def present(env):
-    return {str(path.relative_to(snapshot(env))) for path in snapshot(env).rglob("*") if path.is_file()}
-
-
 def answer(env, *arguments, name):
     server = Server(*arguments, env=env)
     text = asked(server, name)
@@ -68,7 +64,7 @@ def answer(env, *arguments, name):
 
 def test_one_file_comes_and_is_served(hub, env, embedded):
     pulled(env, f"{MODEL}:bf16")
-    assert present(env) == {FILE} and hub.delivered() == {FILE: len(tiny_file())}
+    assert present(env, MODEL) == {FILE} and hub.delivered() == {FILE: len(tiny_file())}
     assert (repository_of(env, MODEL) / "refs/main").read_text() == COMMIT
     tokens = {(headers["Host"].split(":")[0], headers.get("Authorization")) for _, _, headers in hub.requests}
     assert tokens == {("127.0.0.1", "Bearer secret"), ("localhost", None)}
@@ -129,11 +125,11 @@ def test_parts_come_together_and_none_twice(parted, tmp_path, embedded):
     env = environment(parted, tmp_path)
     first = next(iter(PARTS))
     pulled(env, MODEL, first)
-    assert present(env) == set(PARTS) and parted.delivered() == {path: len(content) for path, content in PARTS.items()}
+    assert present(env, MODEL) == set(PARTS) and parted.delivered() == {path: len(content) for path, content in PARTS.items()}
     assert answer(env, "-m", MODEL, name=MODEL) == asked(embedded, "qwen3-tiny")
     (snapshot(env) / list(PARTS)[2]).resolve().unlink()
     assert answer(env, "-m", f"{MODEL}:BF16", name=f"{MODEL}:BF16") != ""
-    assert present(env) == set(PARTS)
+    assert present(env, MODEL) == set(PARTS)
 
 
 def test_killed_download_of_parts_goes_on(parted, tmp_path):
@@ -161,7 +157,7 @@ def test_killed_download_of_parts_goes_on(parted, tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     stop.set()
-    assert second not in present(env) and not (repository_of(env, MODEL) / "refs").exists()
+    assert second not in present(env, MODEL) and not (repository_of(env, MODEL) / "refs").exists()
     parted.send = lambda request, content: request.wfile.write(content)
     parted.requests.clear()
     pulled(env, MODEL, next(iter(PARTS)))
@@ -255,7 +251,7 @@ def test_errors_in_the_middle_are_tried_again(hub, env):
 def test_damaged_content_gets_no_name(hub, env):
     hub.content = lambda path, content: content[:-1] + b"\1" if path == FILE else content
     assert f"{FILE}: the hub lists the digest" in refusal(env, f"{MODEL}:BF16")
-    assert present(env) == set() if snapshot(env).exists() else True
+    assert present(env, MODEL) == set() if snapshot(env).exists() else True
     hub.content = lambda path, content: content
     pulled(env, f"{MODEL}:BF16")
 

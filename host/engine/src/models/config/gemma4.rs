@@ -34,7 +34,7 @@ const DEFAULTS: [(&str, u64); 12] = [
 const PATTERN: usize = 6;
 
 /// The kind of a layer.
-struct Kind {
+struct LayerKind {
     index: usize,
     window: Option<usize>,
     /// Layer whose keys and values it reads.
@@ -58,7 +58,7 @@ pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     })
 }
 
-fn layer(fields: Fields<'_>, kind: &Kind) -> Result<LayerConfig, LoadError> {
+fn layer(fields: Fields<'_>, kind: &LayerKind) -> Result<LayerConfig, LoadError> {
     let attention = attention(fields, kind)?;
     Ok(LayerConfig {
         rope: rope(fields, kind.window.is_some(), attention.shape.head_dim)?,
@@ -70,7 +70,7 @@ fn layer(fields: Fields<'_>, kind: &Kind) -> Result<LayerConfig, LoadError> {
 
 /// The kinds of all layers: the last `num_kv_shared_layers` read the keys and values of the last
 /// layer of the same kind before them.
-fn kinds(fields: Fields<'_>) -> Result<Vec<Kind>, LoadError> {
+fn kinds(fields: Fields<'_>) -> Result<Vec<LayerKind>, LoadError> {
     let count = common::layers(fields)?;
     let sees_window = |i: usize| !(i + 1).is_multiple_of(PATTERN) && i + 1 < count;
     let windows = common::windows(fields, common::window(fields)?, sees_window)?;
@@ -78,17 +78,17 @@ fn kinds(fields: Fields<'_>) -> Result<Vec<Kind>, LoadError> {
     let own = &windows[..count - shared];
     let kind = |(index, window): (usize, &Option<usize>)| {
         if index < own.len() {
-            return Ok(Kind { index, window: *window, keys_of: None });
+            return Ok(LayerKind { index, window: *window, keys_of: None });
         }
         let keys_of = own.iter().rposition(|of_own| of_own == window);
         let reason = || format!("layer {index} has no layer of its kind whose keys it could share");
         let keys_of = keys_of.ok_or_else(|| fields.invalid(reason()))?;
-        Ok(Kind { index, window: *window, keys_of: Some(keys_of) })
+        Ok(LayerKind { index, window: *window, keys_of: Some(keys_of) })
     };
     windows.iter().enumerate().map(kind).collect()
 }
 
-fn attention(fields: Fields<'_>, kind: &Kind) -> Result<GroupedConfig, LoadError> {
+fn attention(fields: Fields<'_>, kind: &LayerKind) -> Result<GroupedConfig, LoadError> {
     let is_full = kind.window.is_none();
     let takes_keys_for_values = is_full && fields.flag("attention_k_eq_v")?.unwrap_or(false);
     let object = layer_fields(fields, kind.index, (is_full, takes_keys_for_values))?;
@@ -146,7 +146,7 @@ fn rope(fields: Fields<'_>, has_window: bool, head_dim: usize) -> Result<RopeSpe
     }
 }
 
-fn mlp(fields: Fields<'_>, kind: &Kind) -> Result<MlpConfig, LoadError> {
+fn mlp(fields: Fields<'_>, kind: &LayerKind) -> Result<MlpConfig, LoadError> {
     let is_double = kind.keys_of.is_some() && fields.flag("use_double_wide_mlp")?.unwrap_or(false);
     let width = common::intermediate(fields, "intermediate_size")?;
     let gated = GatedConfig {

@@ -32,11 +32,11 @@ pub(super) struct GgufWeights {
     files: Vec<(String, FileBytes)>,
     names: TensorNames,
     /// By the files' own names.
-    tensors: HashMap<String, Entry>,
+    tensors: HashMap<String, PlacedTensor>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PlacedTensor {
     part: usize,
     kind: TensorType,
     shape: Vec<usize>,
@@ -51,7 +51,7 @@ impl GgufWeights {
         let (names, tensors) = files.parsed(|gguf| {
             let entry = |(part, tensor): &(usize, gguf::TensorInfo<'_>)| {
                 let gguf::TensorInfo { name, kind, shape, range } = tensor.clone();
-                (name.to_owned(), Entry { part: *part, kind, shape, range })
+                (name.to_owned(), PlacedTensor { part: *part, kind, shape, range })
             };
             Ok((TensorNames::of(gguf)?, gguf.tensors().map(entry).collect()))
         })?;
@@ -205,7 +205,7 @@ impl GgufWeights {
     /// A tensor as a file has it.
     fn whole(&self, source: &Source) -> Result<RawTensor, LoadError> {
         let entry = self.tensors.get(&source.tensor).ok_or_else(|| self.no_tensor(&source.tensor))?;
-        let Entry { part, kind, shape, range } = entry;
+        let PlacedTensor { part, kind, shape, range } = entry;
         let file = self.files[*part].1.clone();
         Ok(RawTensor { dtype: *kind, shape: shape.clone(), file, range: range.clone() })
     }
