@@ -6,31 +6,30 @@ use std::ops::Range;
 
 use super::panels::{PanelRows, multiply_panels};
 use super::tile::Tiles;
+use crate::cpu::isa::{Isa, Kernel};
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Pass, Prefetch};
-use crate::cpu::quantized::{
-    CodeLine, Format, GroupCodes, GroupFactors, Layout, QuantizedMatrix, QuantizedRows, ScaleRow,
-};
+use crate::cpu::quantized::{CodeLine, Format, InputGroup, Layout, QuantizedMatrix, QuantizedRows, ScaleRow};
 
 /// Number of pairs of steps in a group: a pair is the same step of both halves.
 const PAIRS: usize = 4;
 
-/// Multiplies the rows `cols` of a weight with all rows of x.
-#[inline(always)]
-pub(super) fn quantized<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &QuantizedMatrix, cols: &Range<usize>) {
+/// Multiplies the rows `cols` of a weight with all rows of x. Each format's kernel is a function of its
+/// own: in one function of them all, the compiler keeps fewer operands in registers.
+pub(super) fn quantized(isa: Isa, tiles: &Tiles<'_>, weight: &QuantizedMatrix, cols: &Range<usize>) {
     match weight.format() {
-        Format::Q8 => of_format::<L, Q8>(lanes, tiles, weight, cols),
-        Format::Q8WithMinimum => of_format::<L, Q8WithMinimum>(lanes, tiles, weight, cols),
-        Format::Q4 => of_format::<L, Q4>(lanes, tiles, weight, cols),
-        Format::Mxfp4 => of_format::<L, Mxfp4>(lanes, tiles, weight, cols),
-        Format::Table => of_format::<L, Table>(lanes, tiles, weight, cols),
-        Format::K4 => of_format::<L, K4>(lanes, tiles, weight, cols),
-        Format::K5 => of_format::<L, K5>(lanes, tiles, weight, cols),
-        Format::K6 => of_format::<L, K6>(lanes, tiles, weight, cols),
-        Format::TableOf32 => of_format::<L, TableOf32>(lanes, tiles, weight, cols),
-        Format::TableOf16 => of_format::<L, TableOf16>(lanes, tiles, weight, cols),
-        Format::K4Of16 => of_format::<L, K4Of16>(lanes, tiles, weight, cols),
-        Format::Nvfp4 => of_format::<L, Nvfp4>(lanes, tiles, weight, cols),
+        Format::Q8 => isa.run(OfFormat::<Q8>::new(tiles, weight, cols)),
+        Format::Q8WithMinimum => isa.run(OfFormat::<Q8WithMinimum>::new(tiles, weight, cols)),
+        Format::Q4 => isa.run(OfFormat::<Q4>::new(tiles, weight, cols)),
+        Format::Mxfp4 => isa.run(OfFormat::<Mxfp4>::new(tiles, weight, cols)),
+        Format::Table => isa.run(OfFormat::<Table>::new(tiles, weight, cols)),
+        Format::K4 => isa.run(OfFormat::<K4>::new(tiles, weight, cols)),
+        Format::K5 => isa.run(OfFormat::<K5>::new(tiles, weight, cols)),
+        Format::K6 => isa.run(OfFormat::<K6>::new(tiles, weight, cols)),
+        Format::TableOf32 => isa.run(OfFormat::<TableOf32>::new(tiles, weight, cols)),
+        Format::TableOf16 => isa.run(OfFormat::<TableOf16>::new(tiles, weight, cols)),
+        Format::K4Of16 => isa.run(OfFormat::<K4Of16>::new(tiles, weight, cols)),
+        Format::Nvfp4 => isa.run(OfFormat::<Nvfp4>::new(tiles, weight, cols)),
     }
 }
 
@@ -52,22 +51,39 @@ macro_rules! panel_formats {
 
 panel_formats!(Q8, Q8WithMinimum, Q4, Mxfp4, Table, K4, K5, K6, TableOf32, TableOf16, K4Of16, Nvfp4);
 
-#[inline(always)]
-fn of_format<L: Dots, F: PanelFormat>(
-    lanes: L,
-    tiles: &Tiles<'_>,
-    weight: &QuantizedMatrix,
-    cols: &Range<usize>,
-) {
-    let x = tiles.x.quantized.expect("inputs are rounded for quantised weights");
-    let rows = QuantizedPanels::<L, F> { lanes, x, first: tiles.x.first, weight, format: PhantomData };
-    if !L::WIDE {
-        multiply_panels::<L, _, 2, 1>(lanes, tiles, cols, &rows);
-    } else if F::LAYOUT.scales.of_halves() {
-        // Twice as many integer sums.
-        multiply_panels::<L, _, 4, 2>(lanes, tiles, cols, &rows);
-    } else {
-        multiply_panels::<L, _, 4, 3>(lanes, tiles, cols, &rows);
+/// Kernel of a task whose weight has format `F`.
+struct OfFormat<'a, F> {
+    tiles: &'a Tiles<'a>,
+    weight: &'a QuantizedMatrix,
+    cols: &'a Range<usize>,
+    format: PhantomData<F>,
+}
+
+impl<'a, F> OfFormat<'a, F> {
+    fn new(tiles: &'a Tiles<'a>, weight: &'a QuantizedMatrix, cols: &'a Range<usize>) -> Self {
+        Self { tiles, weight, cols, format: PhantomData }
+    }
+}
+
+impl<F: PanelFormat> Kernel for OfFormat<'_, F> {
+    const MULTIPLIES_CODES: bool = true;
+
+    #[inline(always)]
+    fn run<L: Dots>(self, lanes: L) {
+        let Self { tiles, weight, cols, format } = self;
+        let x = tiles.x.quantized.expect("inputs are rounded for quantised weights");
+        let rows = QuantizedPanels::<L, F> { lanes, x, first: tiles.x.first, weight, format };
+        if !L::WIDE {
+            multiply_panels::<L, _, 2, 1>(lanes, tiles, cols, &rows);
+        } else if F::LAYOUT.scales.of_halves() {
+            // Twice as many integer sums.
+            multiply_panels::<L, _, 4, 2>(lanes, tiles, cols, &rows);
+        } else if F::LAYOUT.bits == 5 {
+            // Unpacking a fifth bit takes long, and is done once for eight rows.
+            multiply_panels::<L, _, 8, 1>(lanes, tiles, cols, &rows);
+        } else {
+            multiply_panels::<L, _, 4, 3>(lanes, tiles, cols, &rows);
+        }
     }
 }
 
@@ -90,8 +106,7 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
             table: self.weight.table(),
             factor: self.weight.factor(),
             blocks,
-            x: &self.x.codes[first..][..M * groups],
-            factors: &self.x.factors[first..][..M * groups],
+            x: &self.x.all[first..][..M * groups],
             groups,
             format: PhantomData,
         };
@@ -134,9 +149,7 @@ struct Operands<'a, F, const M: usize, const N: usize> {
     factor: f32,
     blocks: usize,
     /// `[M, groups]`.
-    x: &'a [GroupCodes],
-    /// `[M, groups]`.
-    factors: &'a [GroupFactors],
+    x: &'a [InputGroup],
     /// Number of groups in a row of x, at least those of all blocks.
     groups: usize,
     format: PhantomData<F>,
@@ -156,13 +169,12 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
     const LINES: usize = F::LAYOUT.lines();
     const SCALE_LINES: usize = F::LAYOUT.scales.lines();
     const HALVES: bool = F::LAYOUT.scales.of_halves();
-    const OFFSET: i32 = F::FORMAT.offset() as i32;
 
     fn check(&self) {
-        let Self { weights, blocks, x, factors, groups, .. } = self;
+        let Self { weights, blocks, x, groups, .. } = self;
         assert!(weights.len() == N * blocks * F::LAYOUT.block_lines(), "lines of panels");
         assert!(blocks * F::LAYOUT.groups() <= *groups, "groups of a row");
-        assert!(x.len() == M * groups && factors.len() == M * groups, "rows of a tile");
+        assert!(x.len() == M * groups, "rows of a tile");
     }
 
     /// Lines of a block of panel `n` from `first` on.
@@ -177,9 +189,10 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         unsafe { self.lines(n, block, 0, Self::SCALE_LINES) }
     }
 
+    /// Group of row `m` of x.
     #[inline(always)]
-    unsafe fn factors_of(&self, m: usize, (block, group): (usize, usize)) -> &GroupFactors {
-        unsafe { self.factors.get_unchecked(m * self.groups + block * F::LAYOUT.groups() + group) }
+    unsafe fn inputs(&self, m: usize, (block, group): (usize, usize)) -> &InputGroup {
+        unsafe { self.x.get_unchecked(m * self.groups + block * F::LAYOUT.groups() + group) }
     }
 
     /// Returns the factors that a block's integer scales are multiplied with.
@@ -197,12 +210,10 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
     #[inline(always)]
     unsafe fn start<L: Dots>(&self, lanes: L, at: (usize, usize)) -> GroupSums<L::Sums, M, N> {
         let mut sums = [[[lanes.splat_sum(0); 2]; N]; M];
-        if Self::OFFSET != 0 {
+        if F::FORMAT.offset() != 0 {
             for m in 0..M {
-                let GroupFactors { sum, first_half, .. } = *unsafe { self.factors_of(m, at) };
-                let [first, second] = if Self::HALVES { [first_half, sum - first_half] } else { [sum, 0] };
-                let first = lanes.splat_sum(-Self::OFFSET * first);
-                sums[m] = [[first, lanes.splat_sum(-Self::OFFSET * second)]; N];
+                let [first, second] = unsafe { self.inputs(m, at) }.lowered::<F>();
+                sums[m] = [[lanes.splat_sum(first), lanes.splat_sum(second)]; N];
             }
         }
         sums
@@ -223,11 +234,10 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
             let codes = unsafe { self.lines(n, block, first_line, Self::LINES) };
             let [first, second] = codes_of_pair::<L, F, PAIR>(lanes, codes, self.table);
             for m in 0..M {
-                let row = m * self.groups + block * F::LAYOUT.groups() + group;
-                let x = unsafe { self.x.get_unchecked(row) };
-                sums[m][n][0] = lanes.dot_codes(first, x[PAIR], sums[m][n][0]);
+                let x = unsafe { self.inputs(m, (block, group)) };
+                sums[m][n][0] = lanes.dot_codes(first, x.codes[PAIR], sums[m][n][0]);
                 let sum = sums[m][n][second_sum];
-                sums[m][n][second_sum] = lanes.dot_codes(second, x[PAIR + PAIRS], sum);
+                sums[m][n][second_sum] = lanes.dot_codes(second, x.codes[PAIR + PAIRS], sum);
             }
         }
     }
@@ -247,15 +257,15 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
                 let stored = unsafe { self.scale_lines(n, block) };
                 let row = F::LAYOUT.scales.of_group(lanes, factors[n], stored, (group, half));
                 for m in 0..M {
-                    let factors = unsafe { self.factors_of(m, (block, group)) };
-                    let scale = lanes.mul(row.scale, lanes.splat(factors.scale));
+                    let x = unsafe { self.inputs(m, (block, group)) };
+                    let scale = lanes.mul(row.scale, lanes.splat(x.scale));
                     sums[m][n] = lanes.fma(lanes.to_f32(whole[m][n][half]), scale, sums[m][n]);
                 }
                 if !F::LAYOUT.scales.has_minimum() {
                     continue;
                 }
                 for m in 0..M {
-                    let total = unsafe { self.factors_of(m, (block, group)) }.total_of::<F>(half);
+                    let total = unsafe { self.inputs(m, (block, group)) }.total_of::<F>(half);
                     sums[m][n] = lanes.fma(row.minimum, lanes.splat(total), sums[m][n]);
                 }
             }
@@ -263,15 +273,23 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
     }
 }
 
-impl GroupFactors {
+impl InputGroup {
+    /// Sums of the codes of both halves, or of all and nothing, times the negative of what the
+    /// format's codes are raised by.
+    #[inline(always)]
+    fn lowered<F: PanelFormat>(&self) -> [i32; 2] {
+        match (F::LAYOUT.scales.of_halves(), F::FORMAT.offset()) {
+            (true, 32) => self.lowered_by_32,
+            (true, offset) => self.sums.map(|sum| -i32::from(offset) * sum),
+            (false, 128) => [self.lowered_by_128, 0],
+            (false, offset) => [-i32::from(offset) * (self.sums[0] + self.sums[1]), 0],
+        }
+    }
+
     /// Sum of the codes that share a minimum, times the scale.
     #[inline(always)]
     fn total_of<F: PanelFormat>(&self, half: usize) -> f32 {
-        match (F::LAYOUT.scales.of_halves(), half) {
-            (false, _) => self.total,
-            (true, 0) => self.scale * self.first_half as f32,
-            (true, _) => self.scale * (self.sum - self.first_half) as f32,
-        }
+        if F::LAYOUT.scales.of_halves() { self.scale * self.sums[half] as f32 } else { self.total }
     }
 }
 

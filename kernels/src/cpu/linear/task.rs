@@ -14,7 +14,6 @@ use crate::cpu::isa::{Isa, Kernel};
 use crate::cpu::lanes::Element;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
-use crate::cpu::quantized::QuantizedMatrix;
 
 /// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for
 /// each tile of rows. For more rows it pays to widen a tile into memory.
@@ -32,7 +31,7 @@ impl TaskKernel<'_> {
         if self.weight.rounds_inputs_to_bf16() {
             isa.run(PairKernel(self));
         } else if let Elements::Quantized(weight) = self.weight.elements() {
-            isa.run(QuantizedKernel { tiles: self.tiles, weight, cols: self.cols });
+            quantized(isa, &self.tiles, weight, &self.cols);
         } else {
             isa.run(PlainKernel(self));
         }
@@ -41,22 +40,6 @@ impl TaskKernel<'_> {
 
 /// Kernel for weights that are multiplied with x rounded to bf16, two products at a time.
 struct PairKernel<'a>(TaskKernel<'a>);
-
-/// Kernel for quantised weights.
-struct QuantizedKernel<'a> {
-    tiles: Tiles<'a>,
-    weight: &'a QuantizedMatrix,
-    cols: Range<usize>,
-}
-
-impl Kernel for QuantizedKernel<'_> {
-    const MULTIPLIES_CODES: bool = true;
-
-    #[inline(always)]
-    fn run<L: Dots>(self, lanes: L) {
-        quantized(lanes, &self.tiles, self.weight, &self.cols);
-    }
-}
 
 /// Kernel for all other weights.
 struct PlainKernel<'a>(TaskKernel<'a>);

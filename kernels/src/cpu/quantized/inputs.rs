@@ -11,9 +11,6 @@ use crate::cpu::output::Output;
 /// Number of steps in a group, of four neighbours each.
 const STEPS: usize = GROUP / 4;
 
-/// Codes of a group.
-pub(in crate::cpu) type GroupCodes = [[i8; 4]; STEPS];
-
 /// Number that groups of a row are padded to a multiple of: that of all blocks with which the columns
 /// needn't be whole blocks.
 const PADDED_GROUPS: usize = 2;
@@ -25,62 +22,60 @@ pub(in crate::cpu) struct QuantizedRows {
     /// Number of groups in a row.
     pub(in crate::cpu) groups: usize,
     /// `[rows, groups]`.
-    pub(in crate::cpu) codes: Vec<GroupCodes>,
-    /// `[rows, groups]`; the scale is NaN if one of the group's inputs isn't finite.
-    pub(in crate::cpu) factors: Vec<GroupFactors>,
+    pub(in crate::cpu) all: Vec<InputGroup>,
 }
 
-/// Scale and sums of a group's codes.
+/// Group of 32 inputs in eight bits: a line of the processor's cache, so that a tile reads a group of
+/// each row at one address. Sums are here times the numbers that weights' codes are raised by, too,
+/// since multiplying them for each tile is slow.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::cpu) struct GroupFactors {
-    /// Value of a code of one.
+#[repr(C, align(64))]
+pub(in crate::cpu) struct InputGroup {
+    pub(in crate::cpu) codes: [[i8; 4]; STEPS],
+    /// Value of a code of one; NaN if one of the inputs isn't finite.
     pub(in crate::cpu) scale: f32,
-    /// Sum of all codes.
-    pub(in crate::cpu) sum: i32,
-    /// Sum of the first sixteen codes.
-    pub(in crate::cpu) first_half: i32,
     /// Sum of all codes, times the scale.
     pub(in crate::cpu) total: f32,
+    /// Sums of the first sixteen codes and of the others.
+    pub(in crate::cpu) sums: [i32; 2],
+    /// The same, times -32.
+    pub(in crate::cpu) lowered_by_32: [i32; 2],
+    /// Sum of all codes, times -128.
+    pub(in crate::cpu) lowered_by_128: i32,
 }
 
 impl QuantizedRows {
     /// Rounds rows of x `[rows, k]`.
     pub(in crate::cpu) fn new(cpu: &Cpu, x: &[f32], k: usize) -> Self {
         let (rows, groups) = (x.len() / k, k.div_ceil(GROUP).next_multiple_of(PADDED_GROUPS));
-        let mut all = Self {
-            groups,
-            codes: vec![[[0; 4]; STEPS]; rows * groups],
-            factors: vec![GroupFactors::default(); rows * groups],
-        };
-        let (codes, factors) = (Output::new(&mut all.codes), Output::new(&mut all.factors));
+        let mut all = vec![InputGroup::default(); rows * groups];
+        let parts = Output::new(&mut all);
         cpu.parallel_for(rows, x.len() * 4, |row| {
             #[expect(unsafe_code, reason = "each task its row")]
             // SAFETY: a task is one row, and no other task has that row's groups.
-            let (codes, factors) =
-                unsafe { (codes.part(row * groups, groups), factors.part(row * groups, groups)) };
-            cpu.isa().run(Row { x: &x[row * k..][..k], codes, factors });
+            let to = unsafe { parts.part(row * groups, groups) };
+            cpu.isa().run(Row { x: &x[row * k..][..k], to });
         });
-        all
+        Self { groups, all }
     }
 }
 
 struct Row<'a> {
     x: &'a [f32],
-    codes: &'a mut [GroupCodes],
-    factors: &'a mut [GroupFactors],
+    to: &'a mut [InputGroup],
 }
 
 impl Kernel for Row<'_> {
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        for ((x, codes), factors) in self.x.chunks(GROUP).zip(self.codes).zip(self.factors) {
-            *factors = if let Some(group) = x.first_chunk() {
-                round(lanes, group, codes)
+        for (x, to) in self.x.chunks(GROUP).zip(self.to) {
+            if let Some(group) = x.first_chunk() {
+                round(lanes, group, to);
             } else {
                 let mut group = [0.0; GROUP];
                 group[..x.len()].copy_from_slice(x);
-                round(lanes, &group, codes)
-            };
+                round(lanes, &group, to);
+            }
         }
     }
 }
@@ -88,7 +83,7 @@ impl Kernel for Row<'_> {
 /// Rounds a group.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers of at most 127")]
-fn round<L: Dots>(lanes: L, group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
+fn round<L: Dots>(lanes: L, group: &[f32; GROUP], to: &mut InputGroup) {
     /// 1.5 · 2²³: adding it rounds to a whole number, halves to even, whose lowest bits are the sum's.
     const SHIFT: f32 = 12_582_912.0;
     let (zero, shift) = (lanes.splat(0.0), lanes.splat(SHIFT));
@@ -100,11 +95,15 @@ fn round<L: Dots>(lanes: L, group: &[f32; GROUP], codes: &mut GroupCodes) -> Gro
     let odd = lanes.sum(lanes.add(lanes.mul(x[0], zero), lanes.mul(x[1], zero)));
     let factor = lanes.splat(if most > 0.0 { 127.0 / most } else { 0.0 });
     let mut sums = [0.0; 2];
-    for (half, codes) in codes.as_flattened_mut().as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+    for (half, codes) in to.codes.as_flattened_mut().as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
         let shifted = lanes.add(lanes.mul(x[half], factor), shift);
         sums[half] = lanes.sum(lanes.sub(shifted, shift));
         lanes.store_lowest(shifted, codes);
     }
-    let (scale, sum) = (most / 127.0 + odd, sums[0] + sums[1]);
-    GroupFactors { scale, sum: sum as i32, first_half: sums[0] as i32, total: scale * sum }
+    to.sums = sums.map(|sum| sum as i32);
+    let sum = to.sums[0] + to.sums[1];
+    to.scale = most / 127.0 + odd;
+    to.total = to.scale * sum as f32;
+    to.lowered_by_32 = to.sums.map(|sum| -32 * sum);
+    to.lowered_by_128 = -128 * sum;
 }

@@ -13,7 +13,7 @@ mod pack;
 mod scales;
 
 pub(super) use format::{Format, Layout};
-pub(super) use inputs::{GroupCodes, GroupFactors, QuantizedRows};
+pub(super) use inputs::{InputGroup, QuantizedRows};
 pub(super) use scales::ScaleRow;
 
 use super::lanes::LANES;
