@@ -186,10 +186,11 @@ def lying(header, size=20 * MIB):
     (tiny_file(keys={"tokenizer.ggml.pre": "new-pre"}, tensors=LARGE), "new-pre"),
     (tiny_file(keys={"tokenizer.ggml.model": "rwkv"}, tensors=LARGE), "rwkv"),
     (tiny_file(tensors={**LARGE, "output.weight": (28, [64, 64], bytes(64 * 64 * 8))}), "tensor output.weight: type F64 is not supported"),
+    (tiny_file(keys={"tokenizer.ggml.merges": None}, tensors=LARGE), "no tokenizer.ggml.merges; a tokenizer of kind gpt2 needs it"),
     (lying(b"GGUF" + (3).to_bytes(4, "little") + (2**60).to_bytes(8, "little")), "1152921504606846976 tensors don't fit"),
     (lying(written({"k": b""}, {})[:33] + b"\x08\0\0\0" + (2**40).to_bytes(8, "little")), "truncated at byte"),
     (lying(b"<html>"), "no GGUF file: it doesn't begin with"),
-], ids=["architecture", "pre-tokenizer", "tokenizer", "type", "count", "length", "page"])
+], ids=["architecture", "pre-tokenizer", "tokenizer", "type", "merges", "count", "length", "page"])
 def test_what_is_not_supported_costs_megabytes(hub, env, content, expected):
     hub.repositories[MODEL] = {FILE: content}
     line = refusal(env, MODEL)
@@ -254,6 +255,40 @@ def test_damaged_content_gets_no_name(hub, env):
     assert present(env, MODEL) == set() if snapshot(env).exists() else True
     hub.content = lambda path, content: content
     pulled(env, f"{MODEL}:BF16")
+
+
+@pytest.mark.parametrize("other, expected", [
+    (lambda size: tiny_file(tensors=LARGE)[:size] + b"longer", "and sends a file of {more}: it was changed meanwhile; try again"),
+    (lambda size: bytes(size - 5), "and sends a file of {less}: it was changed meanwhile; try again"),
+    (lambda size: bytes(1000), "and sends a file of 1000: it was changed meanwhile; try again"),
+    (lambda size: tiny_file(keys={"general.name": "Yoni"}, tensors=LARGE), "the hub lists the digest"),
+    (lambda size: bytes(size), "the hub lists the digest"),
+], ids=["longer", "shorter", "far shorter", "another header", "zeros"])
+def test_file_changed_behind_its_header_gets_no_name(hub, env, other, expected):
+    first = tiny_file(tensors=LARGE)
+    size, headers_sent = len(first), []
+
+    def content(path, listed):
+        return other(size) if path == FILE and headers_sent else listed
+
+    def send(request, body):
+        request.wfile.write(body)
+        if "signature" in request.path and "Range" in request.headers:
+            headers_sent.append(request.headers["Range"])
+
+    hub.repositories[MODEL] = {FILE: first}
+    hub.content, hub.send = content, send
+    line = refusal(env, f"{MODEL}:BF16")
+    assert f"{FILE}: " in line and expected.format(more=size + 6, less=size - 5) in line, line
+    assert headers_sent[0] == f"bytes=0-{8 * MIB - 1}"
+    blobs = repository_of(env, MODEL) / "blobs"
+    assert list(blobs.iterdir()) == [], "neither a file nor a part of one is left"
+    assert not snapshot(env).exists() or not list(snapshot(env).iterdir())
+    # What the hub lists from now on is downloaded from its beginning.
+    hub.repositories[MODEL], hub.content = {FILE: other(size)}, lambda path, listed: listed
+    if other(size)[:4] == b"GGUF":
+        pulled(env, f"{MODEL}:BF16")
+        assert (snapshot(env) / FILE).read_bytes() == other(size)
 
 
 def test_file_that_is_cached_is_taken_first(hub, env):
