@@ -5,10 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use engine::cpu::{self, CpuOptions, CpuRunner, Numerics, Threads};
+use engine::models::LoadError;
 use engine::runner::Runner;
 use engine::{GgufFiles, ModelFiles};
 use kernels::ggml::{Block, BlockType};
 
+#[path = "gguf/nvfp4.rs"]
+mod nvfp4;
 mod steps;
 #[path = "../../gguf/tests/tools/mod.rs"]
 mod tools;
@@ -53,19 +56,28 @@ fn folder(name: &str) -> PathBuf {
 
 /// Logits of all positions of one prompt.
 fn logits(files: &ModelFiles) -> Vec<f32> {
+    loaded(files).unwrap()
+}
+
+fn loaded(files: &ModelFiles) -> Result<Vec<f32>, LoadError> {
     let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics: Numerics::EXACT, ..CpuOptions::default() };
-    let mut runner: CpuRunner =
-        cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {}).unwrap();
+    let mut runner: CpuRunner = cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {})?;
     let vocab = u32::try_from(runner.shape().vocab).unwrap();
     let tokens: Vec<u32> = (0..40).map(|i| i * 7 % vocab).collect();
-    run(&mut runner, &batch(&[&Sequence::new(&tokens, 0, 1)], &[tokens.len()], true)).unwrap()
+    Ok(run(&mut runner, &batch(&[&Sequence::new(&tokens, 0, 1)], &[tokens.len()], true)).unwrap())
 }
 
 fn logits_of(writer: &Writer) -> Vec<f32> {
+    loaded_of(writer).unwrap()
+}
+
+/// Logits, or the message of the error without the file's path.
+fn loaded_of(writer: &Writer) -> Result<Vec<f32>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     std::fs::write(&path, writer.finish()).unwrap();
-    logits(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()))
+    let loaded = loaded(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()));
+    loaded.map_err(|error| error.to_string().replace(path.to_str().unwrap(), "model.gguf"))
 }
 
 #[test]
@@ -210,50 +222,5 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         });
         assert!(replaced > 8, "{name}: only {replaced} matrices");
         assert!(logits_of(&stored) == logits_of(&widened), "{name} {}", kind.name());
-    }
-}
-
-/// Factors of few bits, so that products with values are exact.
-fn factor(of: usize) -> f32 {
-    [0.5, 1.5, 0.75, 1.0, 0.625][of % 5]
-}
-
-/// Whether a matrix is stored as NVFP4 here.
-fn is_nvfp4(name: &str, shape: &[usize]) -> bool {
-    let named = name.contains("attn_output") || name.contains("ffn_") && !name.contains("gate_inp");
-    named && shape.len() > 1 && shape[shape.len() - 1].is_multiple_of(64)
-}
-
-#[test]
-fn nvfp4_matrices_have_the_factors_beside_them() {
-    let kind = BlockType::NVFP4;
-    let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
-    let experts = |shape: &[usize]| if shape.len() == 3 { shape[0] } else { 1 };
-    for name in ["tied-bf16", "../../../models/kimi-tiny"] {
-        let mut stored = convert(&folder(name));
-        let mut widened = stored.clone();
-        let mut factored = Vec::new();
-        stored.replace(|name, shape, _| {
-            is_nvfp4(name, shape).then(|| {
-                factored.push((name.replace(".weight", ""), experts(shape)));
-                (40, blocks(kind, count(shape)))
-            })
-        });
-        for (name, experts) in &factored {
-            let all = (0..*experts).flat_map(|i| factor(name.len() + i).to_le_bytes()).collect();
-            stored.tensor(&format!("{name}.scale"), 0, &[*experts], all);
-            stored.tensor(&format!("{name}.input_scale"), 0, &[1], 3f32.to_le_bytes().to_vec());
-        }
-        widened.replace(|name, shape, _| {
-            is_nvfp4(name, shape).then(|| {
-                let values = values(kind, &blocks(kind, count(shape)));
-                let (of_expert, first) = (values.len() / 4 / experts(shape), name.len() - ".weight".len());
-                let scaled = values.as_chunks().0.iter().enumerate().flat_map(|(i, bytes)| {
-                    (f32::from_le_bytes(*bytes) * factor(first + i / of_expert)).to_le_bytes()
-                });
-                (0, scaled.collect())
-            })
-        });
-        assert!(factored.len() > 6 && logits_of(&stored) == logits_of(&widened), "{name}: {factored:?}");
     }
 }
