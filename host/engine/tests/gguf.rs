@@ -124,6 +124,30 @@ fn gguf_of_llama3_has_its_stretched_frequencies() {
     assert!(apart < 1e-5, "{apart}");
 }
 
+/// Newer converters write gate and up of all experts of a layer as one tensor.
+#[test]
+fn fused_experts_give_the_same_logits() {
+    const APART: [&str; 2] = ["ffn_gate_exps.weight", "ffn_up_exps.weight"];
+    for name in [
+        "moe-bf16",
+        "qwen35-moe-f32",
+        "qwen3-next-bf16",
+        "glm4-moe-bf16",
+        "deepseek-bf16",
+        "lfm2-moe-bf16",
+        "../../../models/kimi-tiny",
+    ] {
+        let apart = convert(&folder(name));
+        let mut fused = apart.clone();
+        assert!(fused.fuse(APART, "ffn_gate_up_exps.weight") > 0, "{name} has no experts");
+        assert!(logits_of(&fused) == logits_of(&apart), "{name}");
+        // A file that has both doesn't say which are the model's.
+        let mut both = apart;
+        both.tensor("blk.1.ffn_gate_up_exps.weight", 0, &[1, 1, 1], vec![0; 4]);
+        assert!(loaded_of(&both).unwrap_err().contains("blk.1.ffn_gate_up_exps.weight"), "{name}");
+    }
+}
+
 #[test]
 fn parts_of_a_gguf_model_give_the_same_logits() {
     let source = folder("moe-bf16");
