@@ -20,13 +20,15 @@ use tools::convert::convert;
 use tools::writer::Writer;
 
 /// Tiny models, a checkpoint of each kind that converters take.
-const MODELS: [&str; 27] = [
+const MODELS: [&str; 29] = [
     "odd-f32",
     "tied-bf16",
     "gqa4-f16",
     "yarn-bf16",
     "llama2-f16",
     "mistral-bf16",
+    "mixtral-bf16",
+    "mixtral-sharded-bf16",
     "ministral3-bf16",
     "smollm3-bf16",
     "granite-bf16",
@@ -130,6 +132,7 @@ fn fused_experts_give_the_same_logits() {
     const APART: [&str; 2] = ["ffn_gate_exps.weight", "ffn_up_exps.weight"];
     for name in [
         "moe-bf16",
+        "mixtral-bf16",
         "qwen35-moe-f32",
         "qwen3-next-bf16",
         "glm4-moe-bf16",

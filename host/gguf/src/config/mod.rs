@@ -47,7 +47,7 @@ pub(crate) struct Architecture {
 const ARCHITECTURES: [Architecture; 18] = {
     use RopeRows::{AsInCheckpoint, Neighbours};
     [
-        Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, by_layers: false, own: experts::none },
+        Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, by_layers: false, own: experts::llama },
         Architecture { name: "mistral3", class: ("MistralForCausalLM", "mistral"), rows: Neighbours, by_layers: false, own: dense::mistral3 },
         Architecture { name: "smollm3", class: ("SmolLM3ForCausalLM", "smollm3"), rows: Neighbours, by_layers: false, own: experts::none },
         Architecture { name: "granite", class: ("GraniteForCausalLM", "granite"), rows: Neighbours, by_layers: false, own: dense::granite },
