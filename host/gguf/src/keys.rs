@@ -123,7 +123,7 @@ impl<'a> Keys<'a> {
     pub(crate) fn tokenizer_array(&self, key: &str, kind: &str) -> Result<Array<'a>, GgufError> {
         let error = || {
             let key = printable(key);
-            self.error(format!("no {key}; a tokenizer of kind {kind} needs it: convert the model anew"))
+            self.error(format!("no {key}; a tokenizer of kind {kind} needs it"))
         };
         self.array(key)?.ok_or_else(error)
     }
