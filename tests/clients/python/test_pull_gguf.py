@@ -7,9 +7,11 @@ import subprocess
 import threading
 
 import pytest
+from conftest import client_of
 from gguf_files import F32, tiny_file, tiny_keys, tiny_parts, written
 from hub import COMMIT, Hub, entry
 from pulling import asked, environment, host_pull, present, python, refusal, repository_of, snapshot_of
+from round_trip import weather_round_trip
 from server import HOST, Server
 
 MODEL = "org/tiny-GGUF"
@@ -76,6 +78,20 @@ def test_one_file_comes_and_is_served(hub, env, embedded):
     both = Server("--model", f"a={MODEL}:BF16", "--model", MODEL, "--kv-cache", "64", env=offline)
     assert (asked(both, "a"), asked(both, MODEL)) == (text, text)
     both.stop()
+
+
+def test_server_before_a_hubs_file_has_its_parser(hub, env):
+    name, said = f"{MODEL}:BF16", []
+    inner = Server("--model", name, env=env)
+    outer = Server("--model", name, "--engine", inner.address, "--parser", "auto", env=env)
+    for server in (inner, outer):
+        first, call, second = weather_round_trip(client_of(server), name, "Helsinki")
+        assert [item.type for item in first.output] == ["reasoning", "function_call"], "no call is there twice"
+        said.append((call.name, call.arguments, second.output_text))
+    assert said[0] == said[1] and outer.parser == inner.parser != ""
+    assert hub.delivered() == {FILE: len(tiny_file())}
+    outer.stop()
+    inner.stop()
 
 
 def test_server_downloads_at_its_first_start(hub, env, embedded):
@@ -175,6 +191,7 @@ def test_long_headers_are_read_piece_by_piece(hub, env):
 
 
 LARGE = {"blk.0.large.weight": (F32, [20 * MIB // 4], bytes(20 * MIB))}
+OTHER = {"blk.0.large.weight": (F32, [20 * MIB // 4], b"\1" * (20 * MIB))}
 
 
 def lying(header, size=20 * MIB):
@@ -261,9 +278,9 @@ def test_damaged_content_gets_no_name(hub, env):
     (lambda size: tiny_file(tensors=LARGE)[:size] + b"longer", "and sends a file of {more}: it was changed meanwhile; try again"),
     (lambda size: bytes(size - 5), "and sends a file of {less}: it was changed meanwhile; try again"),
     (lambda size: bytes(1000), "and sends a file of 1000: it was changed meanwhile; try again"),
-    (lambda size: tiny_file(keys={"general.name": "Yoni"}, tensors=LARGE), "the hub lists the digest"),
-    (lambda size: bytes(size), "the hub lists the digest"),
-], ids=["longer", "shorter", "far shorter", "another header", "zeros"])
+    (lambda size: tiny_file(keys={"general.name": "Yoni"}, tensors=OTHER), "the hub lists the digest"),
+    (lambda size: b"\1" * size, "the hub lists the digest"),
+], ids=["longer", "shorter", "far shorter", "another header", "no header"])
 def test_file_changed_behind_its_header_gets_no_name(hub, env, other, expected):
     first = tiny_file(tensors=LARGE)
     size, headers_sent = len(first), []
