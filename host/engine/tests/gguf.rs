@@ -5,10 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use engine::cpu::{self, CpuOptions, CpuRunner, Numerics, Threads};
+use engine::models::LoadError;
 use engine::runner::Runner;
 use engine::{GgufFiles, ModelFiles};
 use kernels::ggml::{Block, BlockType};
 
+#[path = "gguf/nvfp4.rs"]
+mod nvfp4;
 mod steps;
 #[path = "../../gguf/tests/tools/mod.rs"]
 mod tools;
@@ -17,13 +20,15 @@ use tools::convert::convert;
 use tools::writer::Writer;
 
 /// Tiny models, a checkpoint of each kind that converters take.
-const MODELS: [&str; 27] = [
+const MODELS: [&str; 29] = [
     "odd-f32",
     "tied-bf16",
     "gqa4-f16",
     "yarn-bf16",
     "llama2-f16",
     "mistral-bf16",
+    "mixtral-bf16",
+    "mixtral-sharded-bf16",
     "ministral3-bf16",
     "smollm3-bf16",
     "granite-bf16",
@@ -53,19 +58,28 @@ fn folder(name: &str) -> PathBuf {
 
 /// Logits of all positions of one prompt.
 fn logits(files: &ModelFiles) -> Vec<f32> {
+    loaded(files).unwrap()
+}
+
+fn loaded(files: &ModelFiles) -> Result<Vec<f32>, LoadError> {
     let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics: Numerics::EXACT, ..CpuOptions::default() };
-    let mut runner: CpuRunner =
-        cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {}).unwrap();
+    let mut runner: CpuRunner = cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {})?;
     let vocab = u32::try_from(runner.shape().vocab).unwrap();
     let tokens: Vec<u32> = (0..40).map(|i| i * 7 % vocab).collect();
-    run(&mut runner, &batch(&[&Sequence::new(&tokens, 0, 1)], &[tokens.len()], true)).unwrap()
+    Ok(run(&mut runner, &batch(&[&Sequence::new(&tokens, 0, 1)], &[tokens.len()], true)).unwrap())
 }
 
 fn logits_of(writer: &Writer) -> Vec<f32> {
+    loaded_of(writer).unwrap()
+}
+
+/// Logits, or the message of the error without the file's path.
+fn loaded_of(writer: &Writer) -> Result<Vec<f32>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     std::fs::write(&path, writer.finish()).unwrap();
-    logits(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()))
+    let loaded = loaded(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()));
+    loaded.map_err(|error| error.to_string().replace(path.to_str().unwrap(), "model.gguf"))
 }
 
 #[test]
@@ -110,6 +124,31 @@ fn gguf_of_llama3_has_its_stretched_frequencies() {
     let got = logits_of(&convert(&folder));
     let apart = furthest_apart(&got, &wanted);
     assert!(apart < 1e-5, "{apart}");
+}
+
+/// Newer converters write gate and up of all experts of a layer as one tensor.
+#[test]
+fn fused_experts_give_the_same_logits() {
+    const APART: [&str; 2] = ["ffn_gate_exps.weight", "ffn_up_exps.weight"];
+    for name in [
+        "moe-bf16",
+        "mixtral-bf16",
+        "qwen35-moe-f32",
+        "qwen3-next-bf16",
+        "glm4-moe-bf16",
+        "deepseek-bf16",
+        "lfm2-moe-bf16",
+        "../../../models/kimi-tiny",
+    ] {
+        let apart = convert(&folder(name));
+        let mut fused = apart.clone();
+        assert!(fused.fuse(APART, "ffn_gate_up_exps.weight") > 0, "{name} has no experts");
+        assert!(logits_of(&fused) == logits_of(&apart), "{name}");
+        // A file that has both doesn't say which are the model's.
+        let mut both = apart;
+        both.tensor("blk.1.ffn_gate_up_exps.weight", 0, &[1, 1, 1], vec![0; 4]);
+        assert!(loaded_of(&both).unwrap_err().contains("blk.1.ffn_gate_up_exps.weight"), "{name}");
+    }
 }
 
 #[test]
@@ -210,50 +249,5 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         });
         assert!(replaced > 8, "{name}: only {replaced} matrices");
         assert!(logits_of(&stored) == logits_of(&widened), "{name} {}", kind.name());
-    }
-}
-
-/// Factors of few bits, so that products with values are exact.
-fn factor(of: usize) -> f32 {
-    [0.5, 1.5, 0.75, 1.0, 0.625][of % 5]
-}
-
-/// Whether a matrix is stored as NVFP4 here.
-fn is_nvfp4(name: &str, shape: &[usize]) -> bool {
-    let named = name.contains("attn_output") || name.contains("ffn_") && !name.contains("gate_inp");
-    named && shape.len() > 1 && shape[shape.len() - 1].is_multiple_of(64)
-}
-
-#[test]
-fn nvfp4_matrices_have_the_factors_beside_them() {
-    let kind = BlockType::NVFP4;
-    let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
-    let experts = |shape: &[usize]| if shape.len() == 3 { shape[0] } else { 1 };
-    for name in ["tied-bf16", "../../../models/kimi-tiny"] {
-        let mut stored = convert(&folder(name));
-        let mut widened = stored.clone();
-        let mut factored = Vec::new();
-        stored.replace(|name, shape, _| {
-            is_nvfp4(name, shape).then(|| {
-                factored.push((name.replace(".weight", ""), experts(shape)));
-                (40, blocks(kind, count(shape)))
-            })
-        });
-        for (name, experts) in &factored {
-            let all = (0..*experts).flat_map(|i| factor(name.len() + i).to_le_bytes()).collect();
-            stored.tensor(&format!("{name}.scale"), 0, &[*experts], all);
-            stored.tensor(&format!("{name}.input_scale"), 0, &[1], 3f32.to_le_bytes().to_vec());
-        }
-        widened.replace(|name, shape, _| {
-            is_nvfp4(name, shape).then(|| {
-                let values = values(kind, &blocks(kind, count(shape)));
-                let (of_expert, first) = (values.len() / 4 / experts(shape), name.len() - ".weight".len());
-                let scaled = values.as_chunks().0.iter().enumerate().flat_map(|(i, bytes)| {
-                    (f32::from_le_bytes(*bytes) * factor(first + i / of_expert)).to_le_bytes()
-                });
-                (0, scaled.collect())
-            })
-        });
-        assert!(factored.len() > 6 && logits_of(&stored) == logits_of(&widened), "{name}: {factored:?}");
     }
 }

@@ -50,7 +50,7 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
             found.push((folder, golden));
         }
     }
-    assert!(found.len() >= 59, "only {} goldens", found.len());
+    assert!(found.len() >= 62, "only {} goldens", found.len());
     found
 }
 

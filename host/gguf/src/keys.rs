@@ -119,6 +119,15 @@ impl<'a> Keys<'a> {
         self.array(key)?.ok_or_else(|| self.absent(key))
     }
 
+    /// A list that a kind of tokenizers must have, though it may be empty.
+    pub(crate) fn tokenizer_array(&self, key: &str, kind: &str) -> Result<Array<'a>, GgufError> {
+        let error = || {
+            let key = printable(key);
+            self.error(format!("no {key}; a tokenizer of kind {kind} needs it"))
+        };
+        self.array(key)?.ok_or_else(error)
+    }
+
     pub(crate) fn absent(&self, key: &str) -> GgufError {
         self.error(format!("no {}; a model needs it", printable(key)))
     }

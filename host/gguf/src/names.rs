@@ -15,7 +15,7 @@ const WHOLE: [(&str, &str); 5] = [
 ];
 
 /// Names within a layer, without `.weight` and `.bias`: the checkpoint's, and the file's.
-const OF_LAYER: [(&str, &str); 56] = [
+const OF_LAYER: [(&str, &str); 57] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -36,6 +36,7 @@ const OF_LAYER: [(&str, &str); 56] = [
     ("mlp.down_proj", "ffn_down"),
     ("mlp.gate", "ffn_gate_inp"),
     ("mlp.router", "ffn_gate_inp"),
+    ("mlp.experts.gate_up_proj", "ffn_gate_up_exps"),
     ("mlp.experts.gate_proj", "ffn_gate_exps"),
     ("mlp.experts.up_proj", "ffn_up_exps"),
     ("mlp.experts.down_proj", "ffn_down_exps"),
@@ -250,6 +251,12 @@ mod tests {
             ("model.layers.0.linear_attn.in_proj_a.weight", "blk.0.ssm_ba.weight", None, decays),
             ("model.layers.0.linear_attn.A", "blk.0.ssm_a", None, same),
             ("model.layers.1.post_attention_layernorm.weight", "blk.1.ffn_norm.weight", None, same),
+            (
+                "model.layers.2.mlp.experts.5.gate_up_proj.weight",
+                "blk.2.ffn_gate_up_exps.weight",
+                Some(5),
+                same,
+            ),
             ("model.layers.0.experts.3.gate_up_proj.weight", "blk.0.ffn_gate_up_exps.weight", Some(3), same),
             ("model.layers.1.router.per_expert_scale", "blk.1.ffn_down_exps.scale", None, same),
         ] {

@@ -256,10 +256,19 @@ impl ConstraintBuilder<'_> {
             return self.raw_grammar().map_err(|reason| at_fault(field, reason));
         }
         let made = self.parser.grammar(&self.job.demand).map_err(|reason| at_fault(field, reason))?;
-        made.ok_or_else(|| StartError::Constraint {
-            field,
-            reason: format!("the parser {} has no grammars", self.parser.descriptor().name),
-        })
+        made.ok_or_else(|| StartError::Constraint { field, reason: self.no_grammar(field) })
+    }
+
+    /// Reason why nothing can be demanded of the answer's format, and what to do.
+    fn no_grammar(&self, field: ConstraintField) -> String {
+        let (cannot, instead) = match field {
+            ConstraintField::ToolChoice => ("calls can't be forced", "send \"auto\""),
+            _ => ("the answer can't be made to follow it", "leave it out"),
+        };
+        let parser = &self.parser.descriptor().name;
+        format!(
+            "{cannot}, since the model is served with the parser {parser}, which has no grammar: {instead}, or serve the model with its format's parser (--parser auto, or --parser NAME)"
+        )
     }
 
     /// Makes the grammar of the text behind a raw prompt, in which no parser has markers. A grammar

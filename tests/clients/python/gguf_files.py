@@ -27,7 +27,7 @@ def value(given):
         return struct.pack("<If", 6, given)
     if isinstance(given, int):
         return struct.pack("<II", 4, given)
-    kind, elements = (8, map(text, given)) if isinstance(given[0], str) else (5, (struct.pack("<i", n) for n in given))
+    kind, elements = (8, map(text, given)) if not given or isinstance(given[0], str) else (5, (struct.pack("<i", n) for n in given))
     return struct.pack("<IIQ", 9, kind, len(given)) + b"".join(elements)
 
 
@@ -76,13 +76,14 @@ def tiny_keys():
         "qwen3.attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "qwen3.rope.freq_base": config["rope_theta"],
         "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen3-tiny",
         "tokenizer.ggml.tokens": [token for token, _ in tokens], "tokenizer.ggml.token_type": [kind for _, kind in tokens],
-        "tokenizer.ggml.eos_token_id": config["eos_token_id"],
+        "tokenizer.ggml.merges": [], "tokenizer.ggml.eos_token_id": config["eos_token_id"],
         "tokenizer.chat_template": (FOLDER / "chat_template.jinja").read_text()}
 
 
 def tiny_file(**changes):
-    """The model in one file; `keys` are added to its keys, `tensors` to its tensors."""
-    return written({**tiny_keys(), **changes.get("keys", {})}, {**tiny_tensors(), **changes.get("tensors", {})})
+    """The model in one file; `keys` are added to its keys (`None`: left out), `tensors` to its tensors."""
+    keys = {**tiny_keys(), **changes.get("keys", {})}
+    return written({name: given for name, given in keys.items() if given is not None}, {**tiny_tensors(), **changes.get("tensors", {})})
 
 
 def tiny_parts(count, name):

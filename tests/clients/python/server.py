@@ -21,10 +21,13 @@ class Server:
             command += ["--store", "memory"]
         env = {**os.environ, **(env or {})}
         self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.parser = ""
         self.address = self._address()
 
     def _address(self):
         for line in self.process.stdout:
+            if line.startswith("parser "):
+                self.parser = line.removeprefix("parser ").strip()
             if match := re.match(r"address\s+(http://\S+)", line):
                 return match[1]
         self.log.seek(0)

@@ -7,9 +7,11 @@ import subprocess
 import threading
 
 import pytest
+from conftest import client_of
 from gguf_files import F32, tiny_file, tiny_keys, tiny_parts, written
 from hub import COMMIT, Hub, entry
 from pulling import asked, environment, host_pull, present, python, refusal, repository_of, snapshot_of
+from round_trip import weather_round_trip
 from server import HOST, Server
 
 MODEL = "org/tiny-GGUF"
@@ -76,6 +78,20 @@ def test_one_file_comes_and_is_served(hub, env, embedded):
     both = Server("--model", f"a={MODEL}:BF16", "--model", MODEL, "--kv-cache", "64", env=offline)
     assert (asked(both, "a"), asked(both, MODEL)) == (text, text)
     both.stop()
+
+
+def test_server_before_a_hubs_file_has_its_parser(hub, env):
+    name, said = f"{MODEL}:BF16", []
+    inner = Server("--model", name, env=env)
+    outer = Server("--model", name, "--engine", inner.address, "--parser", "auto", env=env)
+    for server in (inner, outer):
+        first, call, second = weather_round_trip(client_of(server), name, "Helsinki")
+        assert [item.type for item in first.output] == ["reasoning", "function_call"], "no call is there twice"
+        said.append((call.name, call.arguments, second.output_text))
+    assert said[0] == said[1] and outer.parser == inner.parser != ""
+    assert hub.delivered() == {FILE: len(tiny_file())}
+    outer.stop()
+    inner.stop()
 
 
 def test_server_downloads_at_its_first_start(hub, env, embedded):
@@ -175,6 +191,7 @@ def test_long_headers_are_read_piece_by_piece(hub, env):
 
 
 LARGE = {"blk.0.large.weight": (F32, [20 * MIB // 4], bytes(20 * MIB))}
+OTHER = {"blk.0.large.weight": (F32, [20 * MIB // 4], b"\1" * (20 * MIB))}
 
 
 def lying(header, size=20 * MIB):
@@ -186,10 +203,11 @@ def lying(header, size=20 * MIB):
     (tiny_file(keys={"tokenizer.ggml.pre": "new-pre"}, tensors=LARGE), "new-pre"),
     (tiny_file(keys={"tokenizer.ggml.model": "rwkv"}, tensors=LARGE), "rwkv"),
     (tiny_file(tensors={**LARGE, "output.weight": (28, [64, 64], bytes(64 * 64 * 8))}), "tensor output.weight: type F64 is not supported"),
+    (tiny_file(keys={"tokenizer.ggml.merges": None}, tensors=LARGE), "no tokenizer.ggml.merges; a tokenizer of kind gpt2 needs it"),
     (lying(b"GGUF" + (3).to_bytes(4, "little") + (2**60).to_bytes(8, "little")), "1152921504606846976 tensors don't fit"),
     (lying(written({"k": b""}, {})[:33] + b"\x08\0\0\0" + (2**40).to_bytes(8, "little")), "truncated at byte"),
     (lying(b"<html>"), "no GGUF file: it doesn't begin with"),
-], ids=["architecture", "pre-tokenizer", "tokenizer", "type", "count", "length", "page"])
+], ids=["architecture", "pre-tokenizer", "tokenizer", "type", "merges", "count", "length", "page"])
 def test_what_is_not_supported_costs_megabytes(hub, env, content, expected):
     hub.repositories[MODEL] = {FILE: content}
     line = refusal(env, MODEL)
@@ -254,6 +272,40 @@ def test_damaged_content_gets_no_name(hub, env):
     assert present(env, MODEL) == set() if snapshot(env).exists() else True
     hub.content = lambda path, content: content
     pulled(env, f"{MODEL}:BF16")
+
+
+@pytest.mark.parametrize("other, expected", [
+    (lambda size: tiny_file(tensors=LARGE)[:size] + b"longer", "and sends a file of {more}: it was changed meanwhile; try again"),
+    (lambda size: bytes(size - 5), "and sends a file of {less}: it was changed meanwhile; try again"),
+    (lambda size: bytes(1000), "and sends a file of 1000: it was changed meanwhile; try again"),
+    (lambda size: tiny_file(keys={"general.name": "Yoni"}, tensors=OTHER), "the hub lists the digest"),
+    (lambda size: b"\1" * size, "the hub lists the digest"),
+], ids=["longer", "shorter", "far shorter", "another header", "no header"])
+def test_file_changed_behind_its_header_gets_no_name(hub, env, other, expected):
+    first = tiny_file(tensors=LARGE)
+    size, headers_sent = len(first), []
+
+    def content(path, listed):
+        return other(size) if path == FILE and headers_sent else listed
+
+    def send(request, body):
+        request.wfile.write(body)
+        if "signature" in request.path and "Range" in request.headers:
+            headers_sent.append(request.headers["Range"])
+
+    hub.repositories[MODEL] = {FILE: first}
+    hub.content, hub.send = content, send
+    line = refusal(env, f"{MODEL}:BF16")
+    assert f"{FILE}: " in line and expected.format(more=size + 6, less=size - 5) in line, line
+    assert headers_sent[0] == f"bytes=0-{8 * MIB - 1}"
+    blobs = repository_of(env, MODEL) / "blobs"
+    assert list(blobs.iterdir()) == [], "neither a file nor a part of one is left"
+    assert not snapshot(env).exists() or not list(snapshot(env).iterdir())
+    # What the hub lists from now on is downloaded from its beginning.
+    hub.repositories[MODEL], hub.content = {FILE: other(size)}, lambda path, listed: listed
+    if other(size)[:4] == b"GGUF":
+        pulled(env, f"{MODEL}:BF16")
+        assert (snapshot(env) / FILE).read_bytes() == other(size)
 
 
 def test_file_that_is_cached_is_taken_first(hub, env):

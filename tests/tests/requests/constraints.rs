@@ -1,6 +1,7 @@
 //! Requests whose answer must follow a grammar: the CPU engine follows it, and a grammar that
 //! outgrows its limits is the request's fault. Priorities, too.
 
+use model::ModelOptions;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
@@ -175,6 +176,35 @@ async fn schema_outgrowing_the_limits_is_the_requests_fault() {
         assert!(stream.status == 200 && text.contains("grew too complex"), "{path}: {text}");
         assert!(!text.contains("server_error") && !text.contains("api_error"), "{path}: {text}");
     }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forced_calls_without_a_parser_are_refused_plainly() {
+    let model = ModelOptions { parser: Some("none".to_owned()), ..Setup::default().model };
+    let server = TestServer::start(Setup { model, ..Setup::default() }).await;
+    let forced = demands().into_iter().filter(|(_, body)| !body["tool_choice"].is_null());
+    let named = [
+        json!({ "type": "function", "name": "f" }),
+        json!({ "type": "function", "function": { "name": "f" } }),
+        json!({ "type": "tool", "name": "f" }),
+    ];
+    let both = forced.zip(named).flat_map(|((path, body), named)| {
+        let of_name = merged(body.clone(), &json!({ "tool_choice": named }));
+        [(path, body), (path, of_name)]
+    });
+    let mut refused = 0;
+    for (path, body) in both {
+        let answer = post(server.address, path, &body).await;
+        let error = &answer.json()["error"];
+        assert_eq!(answer.status, 400, "{path}: {error}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("tool_choice: calls can't be forced"), "{path}: {message}");
+        assert!(message.contains("the parser none,") && message.contains("--parser auto"), "{message}");
+        assert!(path == "/v1/messages" || error["param"] == "tool_choice", "{path}: {error}");
+        refused += 1;
+    }
+    assert_eq!(refused, 6);
     server.stop().await;
 }
 

@@ -41,6 +41,7 @@ pub(super) fn start(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Started, LoadError> {
     supported::check(config)?;
+    supported::check_types(config, weights)?;
     let cache_shape = CacheShape::of(&config.cache())?;
     let context = context(config, options)?;
     let config = &ModelConfig { context, ..config.clone() };

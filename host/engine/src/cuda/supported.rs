@@ -3,10 +3,12 @@
 //! GPU has is an error of the start, too.
 
 use cuda_kernels::QkNormRopeWrite;
+use kernels::ggml::BlockType;
 
 use crate::models::ops::{MlaShape, SIGMOID_EPS, Scoring};
 use crate::models::{
     AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig, ProjectionLayout,
+    Weights,
 };
 
 /// Greatest number of experts of a layer.
@@ -51,6 +53,18 @@ pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
             MlpConfig::Experts(sizes) => experts(sizes, config.hidden),
         }
     })
+}
+
+/// Checks that there are kernels for all types of tensors in GGUF files: plain numbers, and experts
+/// in MXFP4.
+pub(super) fn check_types(config: &ModelConfig, weights: &Weights) -> Result<(), LoadError> {
+    let is_taken = |tensor: &str, kind| kind == BlockType::MXFP4 && tensor.contains("_exps.");
+    match weights.first_in_blocks(config.layers.len(), is_taken) {
+        None => Ok(()),
+        Some((file, tensor, kind)) => {
+            Err(unsupported(&format!("{} blocks (tensor {tensor} of {file})", kind.name())))
+        }
+    }
 }
 
 /// Checks that there is a kernel that rotates this many dimensions of heads of this width.

@@ -24,9 +24,9 @@ const LANGUAGE_MODEL: [(&str, &str); 3] = [
     ("language_model.lm_head.", "lm_head."),
 ];
 
-/// Parts of LFM2's names, and what other families call the same tensors, in the order in which they
-/// are replaced.
-const LFM2: [(&str, &str); 11] = [
+/// Parts of LFM2's and Mixtral's names, and what other families call the same tensors, in the order
+/// in which they are replaced.
+const OTHER_NAMES: [(&str, &str); 12] = [
     ("model.embedding_norm.", "model.norm."),
     (".operator_norm.", ".input_layernorm."),
     (".ffn_norm.", ".post_attention_layernorm."),
@@ -35,6 +35,7 @@ const LFM2: [(&str, &str); 11] = [
     (".self_attn.k_layernorm.", ".self_attn.k_norm."),
     (".feed_forward.expert_bias", ".mlp.gate.e_score_correction_bias"),
     (".feed_forward.", ".mlp."),
+    (".block_sparse_moe.", ".mlp."),
     (".w1.", ".gate_proj."),
     (".w2.", ".down_proj."),
     (".w3.", ".up_proj."),
@@ -48,15 +49,15 @@ pub(super) fn of_text(name: &str) -> Option<Cow<'_, str>> {
     }
     let renamed =
         LANGUAGE_MODEL.iter().find_map(|(from, to)| Some(format!("{to}{}", name.strip_prefix(from)?)));
-    Some(of_lfm2(renamed.map_or(Cow::Borrowed(name), Cow::Owned)))
+    Some(with_common_names(renamed.map_or(Cow::Borrowed(name), Cow::Owned)))
 }
 
-/// The name that other families give to a tensor of LFM2; any other name as it is.
-fn of_lfm2(name: Cow<'_, str>) -> Cow<'_, str> {
-    if !LFM2.iter().any(|(from, _)| name.contains(from)) {
+/// The name that other families give to a tensor of LFM2 or Mixtral; any other name as it is.
+fn with_common_names(name: Cow<'_, str>) -> Cow<'_, str> {
+    if !OTHER_NAMES.iter().any(|(from, _)| name.contains(from)) {
         return name;
     }
-    Cow::Owned(LFM2.iter().fold(name.into_owned(), |name, (from, to)| name.replace(from, to)))
+    Cow::Owned(OTHER_NAMES.iter().fold(name.into_owned(), |name, (from, to)| name.replace(from, to)))
 }
 
 /// Whether a tensor of a model of text changes results. Three kinds don't: rotary frequencies, which
@@ -96,6 +97,11 @@ mod tests {
                 "model.layers.1.feed_forward.expert_bias",
                 Some("model.layers.1.mlp.gate.e_score_correction_bias"),
             ),
+            (
+                "model.layers.1.block_sparse_moe.experts.5.w2.weight",
+                Some("model.layers.1.mlp.experts.5.down_proj.weight"),
+            ),
+            ("model.layers.1.block_sparse_moe.gate.weight", Some("model.layers.1.mlp.gate.weight")),
             ("model.layers.1.self_attn.out_proj.weight", Some("model.layers.1.self_attn.o_proj.weight")),
         ] {
             assert_eq!(of_text(name).as_deref(), wanted, "{name}");

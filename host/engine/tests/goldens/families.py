@@ -28,6 +28,7 @@ def with_vision(name, text, vision):
     return text | {"whole": config, "model": getattr(transformers, f"{name}ForConditionalGeneration")}
 
 
+MIXTRAL = family("Mixtral", num_local_experts=8, num_experts_per_tok=2, intermediate_size=24, sliding_window=None)
 QWEN2 = family("Qwen2")
 SMOLLM3 = family("SmolLM3", head_dim=16)
 GRANITE = family(
@@ -88,6 +89,20 @@ def local_and_global(local, whole):
 
 # name -> (family, what differs)
 MODELS = {
+    # As Mixtral is, the spelling of published checkpoints.
+    "mixtral-bf16": (MIXTRAL, {"dtype": "bfloat16", "seed": 91, "published": True, "config": {"rope_theta": 1e6}}),
+    # A window that prompts of 33 and 130 tokens reach beyond, an odd number of experts, three for a token.
+    "mixtral-window-f32": (MIXTRAL, {
+        "dtype": "float32", "seed": 92,
+        "config": {"sliding_window": 20, "num_local_experts": 5, "num_experts_per_tok": 3, "num_key_value_heads": 1},
+    }),
+    # One expert for a token, tied, two files.
+    "mixtral-sharded-bf16": (MIXTRAL, {
+        "dtype": "bfloat16", "seed": 93, "published": True, "files": 2,
+        "config": {
+            "num_local_experts": 4, "num_experts_per_tok": 1, "tie_word_embeddings": True, "num_hidden_layers": 3,
+        },
+    }),
     # Tied, the spelling of published checkpoints.
     "qwen2-bf16": (QWEN2, {
         "dtype": "bfloat16", "seed": 101, "published": True, "config": {"tie_word_embeddings": True},

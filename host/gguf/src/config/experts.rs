@@ -1,4 +1,4 @@
-//! Mixtures of experts that need no more than a few fields: Qwen3's and gpt-oss's.
+//! Mixtures of experts that need no more than a few fields: Mixtral's, Qwen3's and gpt-oss's.
 
 use serde_json::{Map, Value, json};
 
@@ -26,6 +26,20 @@ pub(super) fn counts(
     config.insert(name.to_owned(), json!(fields.needed_size("expert_count")?));
     config.insert("num_experts_per_tok".to_owned(), json!(fields.needed_size("expert_used_count")?));
     Ok(())
+}
+
+/// Llama, or with experts Mixtral: all layers have them, and their weights in the sum add up to one.
+pub(super) fn llama(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Result<(), GgufError> {
+    if matches!(fields.size("expert_count")?, None | Some(0)) {
+        return Ok(());
+    }
+    let key = "expert_weights_scale";
+    if fields.number(key)?.is_some_and(|factor| factor != 0.0 && factor.to_bits() != 1f64.to_bits()) {
+        return Err(fields.gguf.keys.error(format!("{} is not supported", fields.key(key))));
+    }
+    config.insert("architectures".to_owned(), json!(["MixtralForCausalLM"]));
+    config.insert("model_type".to_owned(), json!("mixtral"));
+    counts(fields, config, "num_local_experts")
 }
 
 /// Qwen3: all layers have experts, whose weights in the sum add up to one.

@@ -34,7 +34,8 @@ pub(crate) enum RopeRows {
 pub(crate) struct Architecture {
     /// Its name in `general.architecture`, which its keys begin with.
     name: &'static str,
-    /// Class of the original checkpoint, and its model type.
+    /// Class of the original checkpoint, and its model type. Parsers claim types, so an architecture
+    /// of several families has one of its own.
     class: (&'static str, &'static str),
     pub(crate) rows: RopeRows,
     /// Whether sizes and rotary embeddings differ between layers: then `own` reads them.
@@ -47,7 +48,7 @@ pub(crate) struct Architecture {
 const ARCHITECTURES: [Architecture; 18] = {
     use RopeRows::{AsInCheckpoint, Neighbours};
     [
-        Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, by_layers: false, own: experts::none },
+        Architecture { name: "llama", class: ("LlamaForCausalLM", "llama"), rows: Neighbours, by_layers: false, own: experts::llama },
         Architecture { name: "mistral3", class: ("MistralForCausalLM", "mistral"), rows: Neighbours, by_layers: false, own: dense::mistral3 },
         Architecture { name: "smollm3", class: ("SmolLM3ForCausalLM", "smollm3"), rows: Neighbours, by_layers: false, own: experts::none },
         Architecture { name: "granite", class: ("GraniteForCausalLM", "granite"), rows: Neighbours, by_layers: false, own: dense::granite },
@@ -64,7 +65,7 @@ const ARCHITECTURES: [Architecture; 18] = {
         Architecture { name: "lfm2moe", class: ("Lfm2MoeForCausalLM", "lfm2_moe"), rows: AsInCheckpoint, by_layers: false, own: lfm2::experts },
         Architecture { name: "gpt-oss", class: ("GptOssForCausalLM", "gpt_oss"), rows: AsInCheckpoint, by_layers: false, own: experts::gpt_oss },
         Architecture { name: "glm4moe", class: ("Glm4MoeForCausalLM", "glm4_moe"), rows: AsInCheckpoint, by_layers: false, own: deepseek::glm4 },
-        Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek_v3"), rows: AsInCheckpoint, by_layers: false, own: deepseek::own },
+        Architecture { name: "deepseek2", class: ("DeepseekV3ForCausalLM", "deepseek2"), rows: AsInCheckpoint, by_layers: false, own: deepseek::own },
     ]
 };
 

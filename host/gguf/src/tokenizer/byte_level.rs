@@ -8,6 +8,8 @@ use super::pre_tokenizer::PreTokenizer;
 use crate::error::{GgufError, printable};
 use crate::keys::Keys;
 
+/// Name of the kind.
+pub(super) const NAME: &str = "gpt2";
 const MERGES: &str = "tokenizer.ggml.merges";
 
 pub(super) fn parts<'a>(keys: &Keys<'a>) -> Result<Parts<'a>, GgufError> {
@@ -19,7 +21,7 @@ pub(super) fn parts<'a>(keys: &Keys<'a>) -> Result<Parts<'a>, GgufError> {
     });
     let all: Vec<Value> = splits.chain([byte_level.clone()]).collect();
     Ok(Parts {
-        merges: merges(keys)?,
+        merges: merges(keys, NAME)?,
         normalizer: if pre_tokenizer.composes { json!({"type": "NFC"}) } else { Value::Null },
         pre_tokenizer: json!({"type": "Sequence", "pretokenizers": all}),
         decoder: byte_level,
@@ -30,9 +32,9 @@ pub(super) fn parts<'a>(keys: &Keys<'a>) -> Result<Parts<'a>, GgufError> {
 }
 
 /// Reads merges: two tokens with a space between them, before which each may have no space but as
-/// its first character.
-pub(super) fn merges<'a>(keys: &Keys<'a>) -> Result<Vec<Merge<'a>>, GgufError> {
-    let Some(list) = keys.array(MERGES)? else { return Ok(Vec::new()) };
+/// its first character. A file without the list is refused: its texts would fall into bytes.
+pub(super) fn merges<'a>(keys: &Keys<'a>, kind: &str) -> Result<Vec<Merge<'a>>, GgufError> {
+    let list = keys.tokenizer_array(MERGES, kind)?;
     let pair = |text: &'a str| {
         let first = text.chars().next()?.len_utf8();
         let space = first + text.get(first..)?.find(' ')?;

@@ -13,5 +13,5 @@ pub(super) const NAME: &str = "gemma4";
 pub(super) const TOOL_RESPONSE: &str = "<|tool_response>";
 
 pub(super) fn parts<'a>(keys: &Keys<'a>) -> Result<Parts<'a>, GgufError> {
-    Ok(Parts { merges: merges(keys)?, ..spelling(false) })
+    Ok(Parts { merges: merges(keys, NAME)?, ..spelling(false) })
 }

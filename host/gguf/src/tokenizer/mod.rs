@@ -38,9 +38,9 @@ pub(crate) fn tokenizer_json(gguf: &Gguf<'_>) -> Result<Vec<u8>, GgufError> {
     let keys = &gguf.keys;
     let vocabulary = Vocabulary::read(keys)?;
     let parts = match keys.needed_text("tokenizer.ggml.model")? {
-        "gpt2" => byte_level::parts(keys)?,
+        byte_level::NAME => byte_level::parts(keys)?,
         gemma4::NAME => gemma4::parts(keys)?,
-        "llama" => sentence_piece::parts(keys, &vocabulary)?,
+        sentence_piece::NAME => sentence_piece::parts(keys, &vocabulary)?,
         model => {
             let reason = format!(
                 "tokenizer.ggml.model {} is not supported; supported: gpt2, llama, gemma4",

@@ -146,9 +146,7 @@ impl PreTokenizer {
     /// The way that a file names.
     pub(super) fn read(keys: &Keys<'_>) -> Result<Self, GgufError> {
         let Some(name) = keys.text(KEY)? else {
-            return Err(keys.error(format!(
-                "no {KEY}, so how its tokenizer cuts text is not known; convert the model anew"
-            )));
+            return Err(keys.error(format!("no {KEY}, so how its tokenizer cuts text is not known")));
         };
         let found = WAYS.iter().find(|way| way.names.contains(&name)).copied();
         found.ok_or_else(|| {

@@ -9,16 +9,19 @@ use serde_json::{Value, json};
 
 use super::Parts;
 use super::json::Merge;
-use super::vocabulary::{TokenType, Vocabulary};
+use super::vocabulary::{SCORES, TokenType, Vocabulary};
 use crate::error::GgufError;
 use crate::keys::Keys;
 
+/// Name of the kind.
+pub(super) const NAME: &str = "llama";
 /// Longest token in bytes that is made of others. Published ones have 48.
 const LONGEST: usize = 256;
 /// Most bytes of all merges together. Published vocabularies have a third of it.
 const MOST_MERGE_BYTES: usize = 64 << 20;
 
 pub(super) fn parts<'a>(keys: &Keys<'a>, vocabulary: &Vocabulary<'a>) -> Result<Parts<'a>, GgufError> {
+    keys.tokenizer_array(SCORES, NAME)?;
     let adds_space = keys.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
     Ok(Parts { merges: merges(keys, vocabulary)?, ..spelling(adds_space) })
 }

@@ -10,7 +10,7 @@ use crate::value::{Array, MetadataValue};
 const MOST_TOKENS: usize = 1 << 20;
 const LIST: &str = "tokenizer.ggml.tokens";
 const TYPES: &str = "tokenizer.ggml.token_type";
-const SCORES: &str = "tokenizer.ggml.scores";
+pub(super) const SCORES: &str = "tokenizer.ggml.scores";
 
 /// Type of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,15 +86,18 @@ impl<'a> Vocabulary<'a> {
 fn types(keys: &Keys<'_>, tokens: usize) -> Result<Vec<TokenType>, GgufError> {
     let Some(list) = keys.array(TYPES)? else { return Ok(vec![TokenType::Normal; tokens]) };
     check_length(keys, TYPES, &list, tokens)?;
-    let of = |value: MetadataValue<'_>| match value.as_u64() {
-        Some(2) => TokenType::Unknown,
-        Some(3) => TokenType::Control,
-        Some(4) => TokenType::UserDefined,
-        Some(5) => TokenType::Unused,
-        Some(6) => TokenType::Byte,
-        _ => TokenType::Normal,
+    let of = |value: MetadataValue<'_>| {
+        Some(match value.as_u64()? {
+            2 => TokenType::Unknown,
+            3 => TokenType::Control,
+            4 => TokenType::UserDefined,
+            5 => TokenType::Unused,
+            6 => TokenType::Byte,
+            _ => TokenType::Normal,
+        })
     };
-    Ok(list.iter().map(of).collect())
+    let types: Option<Vec<TokenType>> = list.iter().map(of).collect();
+    types.ok_or_else(|| keys.error(format!("{TYPES} must be a list of whole numbers from 0 on")))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]

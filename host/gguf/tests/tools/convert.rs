@@ -19,7 +19,7 @@ pub(crate) struct Stored {
 }
 
 /// Names within a layer: the checkpoint's parts, and the file's.
-const NAMES: [(&str, &str); 36] = [
+const NAMES: [(&str, &str); 37] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -50,6 +50,7 @@ const NAMES: [(&str, &str); 36] = [
     ("self_attn.out_proj", "attn_output"),
     ("self_attn.q_layernorm", "attn_q_norm"),
     ("self_attn.k_layernorm", "attn_k_norm"),
+    ("block_sparse_moe.gate", "ffn_gate_inp"),
     ("feed_forward.w1", "ffn_gate"),
     ("feed_forward.w2", "ffn_down"),
     ("feed_forward.w3", "ffn_up"),
@@ -131,9 +132,10 @@ fn of_text((name, stored): (String, Stored)) -> Option<(String, Stored)> {
 }
 
 /// Classes whose files have rows beside each other that are rotated together.
-const WITH_NEIGHBOURS: [&str; 5] = [
+const WITH_NEIGHBOURS: [&str; 6] = [
     "LlamaForCausalLM",
     "MistralForCausalLM",
+    "MixtralForCausalLM",
     "Ministral3ForCausalLM",
     "SmolLM3ForCausalLM",
     "GraniteForCausalLM",

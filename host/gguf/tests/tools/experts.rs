@@ -12,7 +12,7 @@ pub(super) fn stack(tensors: &mut BTreeMap<String, Stored>) {
         let (layer, rest) = name.split_once(".experts.").unwrap();
         let Some((expert, part)) = rest.split_once('.') else { continue };
         let Ok(expert) = expert.parse() else { continue };
-        let prefix = layer.strip_suffix("mlp").or(layer.strip_suffix("feed_forward")).unwrap();
+        let prefix = &layer[..=layer.rfind('.').unwrap()];
         let part = match part {
             "w1.weight" => "gate".to_owned(),
             "w2.weight" => "down".to_owned(),

@@ -6,9 +6,10 @@ use super::gemma4;
 use super::writer::{Key, Writer};
 
 /// Architectures: the checkpoint's class, and the file's name.
-const ARCHITECTURES: [(&str, &str); 19] = [
+const ARCHITECTURES: [(&str, &str); 20] = [
     ("LlamaForCausalLM", "llama"),
     ("MistralForCausalLM", "llama"),
+    ("MixtralForCausalLM", "llama"),
     ("Ministral3ForCausalLM", "mistral3"),
     ("SmolLM3ForCausalLM", "smollm3"),
     ("GraniteForCausalLM", "granite"),

@@ -30,6 +30,7 @@ pub(crate) fn write(writer: &mut Writer, folder: &Path) {
     writer.key("tokenizer.ggml.pre", Key::Text("qwen3-tiny"));
     writer.key("tokenizer.ggml.tokens", Key::Texts(&texts));
     writer.key("tokenizer.ggml.token_type", Key::I32s(&types));
+    writer.key("tokenizer.ggml.merges", Key::Texts(&[]));
     for (name, key) in [("bos_token", "bos"), ("eos_token", "eos"), ("pad_token", "padding")] {
         if let Some(id) = config[name].as_str().and_then(|text| ids.get(text)) {
             let id = u32::try_from(*id).unwrap();

@@ -81,6 +81,26 @@ impl Writer {
         }
     }
 
+    /// Joins tensors of two names, which differ in `parts`, to one of a third name: of each expert
+    /// first the rows of the one, then those of the other. Returns how many were joined.
+    pub(crate) fn fuse(&mut self, parts: [&str; 2], whole: &str) -> usize {
+        let all = std::mem::take(&mut self.tensors).into_iter();
+        let (others, kept): (Vec<_>, Vec<_>) = all.partition(|tensor| tensor.name.contains(parts[1]));
+        self.tensors = kept;
+        let mut count = 0;
+        for one in self.tensors.iter_mut().filter(|tensor| tensor.name.contains(parts[0])) {
+            let name = one.name.replace(parts[0], parts[1]);
+            let other = others.iter().find(|other| other.name == name).unwrap();
+            let size = one.bytes.len() / one.shape[0];
+            let experts = one.bytes.chunks_exact(size).zip(other.bytes.chunks_exact(size));
+            one.bytes = experts.flat_map(|(one, other)| [one, other].concat()).collect();
+            one.shape[1] *= 2;
+            one.name = one.name.replace(parts[0], whole);
+            count += 1;
+        }
+        count
+    }
+
     /// Length of the file without its tensors' bytes.
     pub(crate) fn header_len(&self) -> usize {
         let own = |tensor: &WrittenTensor| tensor.bytes.len().next_multiple_of(ALIGNMENT);

@@ -190,7 +190,8 @@ fn parsers_objection_names_the_field_at_fault() {
         Ok(Constraint { grammar: None, json: Some(at_once()), is_optional: false })
     );
     let (field, reason) = made(&bare, &[], &forced(), ALL).unwrap_err();
-    assert_eq!((field, reason.as_str()), (ConstraintField::ToolChoice, "the parser none has no grammars"));
+    assert!(reason.starts_with("calls can't be forced"), "{reason}");
+    assert_eq!(field, ConstraintField::ToolChoice);
     let begun = Job { beginning: Beginning::ContinueLast, ..with_schema() };
     assert_eq!(made(&parser, QWEN, &begun, ALL).unwrap_err().0, ConstraintField::Format);
 }

@@ -97,12 +97,13 @@ impl Download<'_> {
             if found == self.file.digest.text() {
                 return partial.finish(blob);
             }
-            partial.restart(self.file)?;
             if is_last {
+                partial.discard();
                 let reason =
                     format!("the hub lists the digest {}, and sends {found}", self.file.digest.text());
                 return Err(HubError::wrong(self.path, reason));
             }
+            partial.restart(self.file)?;
             tracing::warn!(file = self.path, "the digest is wrong: it is downloaded again");
         }
         Ok(())
@@ -137,11 +138,14 @@ impl Download<'_> {
         let range = (first > 0 || end < size).then_some((first, end - 1));
         let mut response = self.client.open(self.name, self.commit, self.path, range).await?;
         let end = if response.status() == StatusCode::PARTIAL_CONTENT {
-            self.check_range(&response, first)?;
+            self.check_range(&response, partial)?;
             end
         } else {
             // The whole file comes.
             partial.restart(self.file)?;
+            if let Some(sent) = response.content_length().filter(|sent| *sent < size) {
+                return Err(self.other_size(partial, sent).into());
+            }
             size
         };
         let ended = |error: reqwest::Error| Fault::Temporary(connection_words(&error));
@@ -163,18 +167,32 @@ impl Download<'_> {
     }
 
     /// Checks that a part of the file is the part that was asked for.
-    fn check_range(&self, response: &Response, first: u64) -> Result<(), HubError> {
+    fn check_range(&self, response: &Response, partial: &Partial) -> Result<(), HubError> {
+        let (first, wanted) = (partial.bytes, self.file.bytes);
         let range = response.headers().get(header::CONTENT_RANGE).and_then(|range| range.to_str().ok());
-        let is_right = range.and_then(|range| range.strip_prefix("bytes ")?.split_once('/')).is_some_and(
-            |(part, size)| {
-                let begins = part.split_once('-').is_some_and(|(begin, _)| begin.parse() == Ok(first));
-                begins && (size == "*" || size.parse() == Ok(self.file.bytes))
-            },
+        let (part, size) =
+            range.and_then(|range| range.strip_prefix("bytes ")?.split_once('/')).unwrap_or_default();
+        let begins = part.split_once('-').is_some_and(|(begin, _)| begin.parse() == Ok(first));
+        match size.parse() {
+            Ok(sent) if begins && sent != wanted => Err(self.other_size(partial, sent)),
+            Ok(_) if begins => Ok(()),
+            Err(_) if begins && size == "*" => Ok(()),
+            _ => {
+                let said = range.unwrap_or("nothing");
+                let reason = format!("bytes from {first} on of {wanted} were asked for, and {said} came");
+                Err(HubError::wrong(self.path, reason))
+            }
+        }
+    }
+
+    /// Error for a file of another size than the listed one, which what came is no part of.
+    fn other_size(&self, partial: &Partial, sent: u64) -> HubError {
+        partial.discard();
+        let listed = self.file.bytes;
+        let reason = format!(
+            "the hub lists {listed} bytes, and sends a file of {sent}: it was changed meanwhile; try again"
         );
-        let said = range.unwrap_or("nothing");
-        let wrong =
-            || format!("bytes from {first} on of {} were asked for, and {said} came", self.file.bytes);
-        if is_right { Ok(()) } else { Err(HubError::wrong(self.path, wrong())) }
+        HubError::wrong(self.path, reason)
     }
 }
 
@@ -217,6 +235,12 @@ impl Partial {
 
     fn digest(&self) -> String {
         self.hasher.digest()
+    }
+
+    /// Removes the file, which is the beginning of no file that the hub lists. One that can't be
+    /// removed is overwritten by the next download.
+    fn discard(&self) {
+        let _ = fs::remove_file(&self.path);
     }
 
     /// Gives the file its final name, once the disk has it.

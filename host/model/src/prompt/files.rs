@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use engine::ModelFiles;
+use engine::{FileError, ModelFiles};
 use serde_json::Value;
 
 use super::generation_defaults;
@@ -102,10 +102,14 @@ fn as_text(value: &Value) -> String {
 
 /// Reads a UTF-8 file; `None` if it doesn't exist.
 pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'static, str>>, ChatFilesError> {
-    let bytes = files.read(name).map_err(|error| ChatFilesError {
-        file: error.file,
-        reason: error.reason,
-        remedy: "make it readable for the server".to_owned(),
+    let remedy = match files {
+        ModelFiles::Gguf(_) => "get another file of the model, or convert it anew",
+        _ => "make it readable for the server",
+    };
+    let bytes = files.read(name).map_err(|FileError { file, reason }| ChatFilesError {
+        file,
+        reason,
+        remedy: remedy.to_owned(),
     })?;
     let text = match bytes {
         None => return Ok(None),

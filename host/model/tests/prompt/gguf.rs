@@ -69,7 +69,7 @@ fn gguf_template_and_special_tokens_are_the_files() {
     writer.key("tokenizer.chat_template.tool_use", Key::Text("tools"));
     let (_folder, files) = open(&writer);
     assert_eq!(ChatFiles::load(&files, None).unwrap().tool_template.as_deref(), Some("tools"));
-    let (_folder, files) = open(&small(&["a"], &[1], &[]));
+    let (_folder, files) = open(&small(&["a"], &[1], &[0.0]));
     let error = ChatFiles::load(&files, None).unwrap_err().to_string();
     assert!(error.ends_with("m.gguf: it has no chat template; give one: --chat-template FILE"), "{error}");
 }
@@ -109,6 +109,65 @@ fn each_known_way_to_cut_text_is_a_tokenizer() {
         let ids = tokenizer.encode_text("ab ab a").unwrap();
         assert_eq!(tokenizer.decode(&ids).unwrap(), "ab ab a", "{way}");
     }
+}
+
+/// What a file lacks of its tokenizer, or has of the wrong length or type, is one line that names the key.
+#[test]
+fn gguf_tokenizer_without_its_keys_is_refused() {
+    let of_kind = |kind: &str, keys: &[(&str, Key<'_>)]| {
+        let mut writer = Writer::default();
+        writer.key("tokenizer.ggml.model", Key::Text(kind));
+        writer.key("tokenizer.ggml.pre", Key::Text("qwen2"));
+        for (key, value) in keys {
+            writer.key(&format!("tokenizer.ggml.{key}"), *value);
+        }
+        let (_folder, files) = open(&writer);
+        Tokenizer::load(&files).map(drop).map_err(|error| error.to_string())
+    };
+    let texts = ["a", "b"].map(str::to_owned);
+    let (tokens, none) = (("tokens", Key::Texts(&texts)), ("merges", Key::Texts(&[])));
+    let scores = ("scores", Key::F32s(&[0.0, -1.0]));
+    let lacks =
+        |key: &str, kind: &str| format!("no tokenizer.ggml.{key}; a tokenizer of kind {kind} needs it");
+    for (kind, keys, wanted) in [
+        ("gpt2", vec![none], "no tokenizer.ggml.tokens; a model needs it".to_owned()),
+        ("gpt2", vec![tokens], lacks("merges", "gpt2")),
+        ("gemma4", vec![tokens], lacks("merges", "gemma4")),
+        ("llama", vec![tokens], lacks("scores", "llama")),
+        ("gpt2", vec![tokens, ("merges", Key::U32(1))], "tokenizer.ggml.merges must be a list".to_owned()),
+        (
+            "gpt2",
+            vec![tokens, ("merges", Key::I32s(&[1]))],
+            "tokenizer.ggml.merges must be a list of texts".to_owned(),
+        ),
+        (
+            "gpt2",
+            vec![tokens, none, ("token_type", Key::I32s(&[1]))],
+            "tokenizer.ggml.token_type has 1 entries for 2 tokens".to_owned(),
+        ),
+        (
+            "gpt2",
+            vec![tokens, none, ("token_type", Key::Texts(&texts))],
+            "tokenizer.ggml.token_type must be a list of whole numbers from 0 on".to_owned(),
+        ),
+        (
+            "llama",
+            vec![tokens, ("scores", Key::F32s(&[]))],
+            "tokenizer.ggml.scores has 0 entries for 2 tokens".to_owned(),
+        ),
+        (
+            "llama",
+            vec![tokens, ("scores", Key::Texts(&texts))],
+            "tokenizer.ggml.scores must be a list of numbers".to_owned(),
+        ),
+    ] {
+        let error = of_kind(kind, &keys).unwrap_err();
+        let remedy = "get another file of the model, or convert it anew";
+        assert!(error.ends_with(&format!("/m.gguf: {wanted}; {remedy}")), "{error}");
+    }
+    // Lists may be empty, as those of vocabularies whose tokens aren't merged are.
+    assert_eq!(of_kind("gpt2", &[tokens, none]), Ok(()));
+    assert_eq!(of_kind("llama", &[tokens, scores]), Ok(()));
 }
 
 /// A byte-level vocabulary of four tokens.

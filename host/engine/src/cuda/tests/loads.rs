@@ -1,9 +1,14 @@
 //! What a start copies to the device, how many KV blocks fit in a cache, and which models are
 //! refused.
 
+#[path = "../../../../gguf/tests/tools/mod.rs"]
+mod tools;
+
 use super::fake::{Call, FakeDriver, lock};
 use super::rig::{folder, load, options};
-use crate::ModelFiles;
+use crate::{GgufFiles, ModelFiles};
+use kernels::ggml::BlockType;
+
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::models::{ModelConfig, Weights};
 use crate::runner::Runner;
@@ -51,6 +56,49 @@ fn what_has_no_kernel_is_refused_at_load() {
         let error = loaded.unwrap_err().to_string();
         assert_eq!(error, format!("cuda can't run {what} yet; --device cpu can"));
     }
+}
+
+/// Message of the error of loading a GGUF file made of a tiny model, where tensors with `part` in
+/// their names are of another type of blocks.
+fn refusal(model: &str, part: &str, (number, kind): (u32, BlockType)) -> Option<String> {
+    let mut writer = tools::convert::convert(&folder(model));
+    writer.replace(|name, shape, _| {
+        let (rows, cols) = (shape[..shape.len() - 1].iter().product(), shape[shape.len() - 1]);
+        let bytes = kind.matrix_bytes(rows, cols).filter(|_| name.contains(part) && shape.len() > 1)?;
+        Some((number, vec![0; bytes]))
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.gguf");
+    std::fs::write(&path, writer.finish()).unwrap();
+    let files = ModelFiles::Gguf(GgufFiles::open(&path).unwrap());
+    let (config, weights) = (ModelConfig::read(&files).unwrap(), Weights::open(&files).unwrap());
+    let driver = Box::new(FakeDriver::new().0);
+    let loaded = CudaRunner::on(driver, &config, &weights, &options(), &mut |_| {});
+    loaded.err().map(|error| error.to_string().replace(path.to_str().unwrap(), "m.gguf"))
+}
+
+#[test]
+fn block_types_without_kernels_are_named_with_a_tensor() {
+    for (model, part, kind, what) in [
+        (
+            "tied-bf16",
+            "ffn_down",
+            (8, BlockType::Q8_0),
+            "Q8_0 blocks (tensor blk.0.ffn_down.weight of m.gguf)",
+        ),
+        ("tied-bf16", "blk.1.", (2, BlockType::Q4_0), "Q4_0 blocks (tensor blk.1.attn_k.weight of m.gguf)"),
+        (
+            "tied-bf16",
+            "ffn_up",
+            (39, BlockType::MXFP4),
+            "MXFP4 blocks (tensor blk.0.ffn_up.weight of m.gguf)",
+        ),
+        ("tied-bf16", "token", (40, BlockType::NVFP4), "NVFP4 blocks (tensor token_embd.weight of m.gguf)"),
+    ] {
+        let wanted = format!("cuda can't run {what} yet; --device cpu can");
+        assert_eq!(refusal(model, part, kind), Some(wanted));
+    }
+    assert_eq!(refusal("gpt-oss-mxfp4", "nowhere", (39, BlockType::MXFP4)), None, "experts may be MXFP4");
 }
 
 #[test]

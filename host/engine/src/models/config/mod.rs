@@ -39,9 +39,10 @@ type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
 /// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the
 /// reader of the configuration.
-const FAMILIES: [(&str, &[&str], Reader); 22] = [
+const FAMILIES: [(&str, &[&str], Reader); 23] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
+    ("MixtralForCausalLM", &["mixtral"], llama::read_mixtral),
     ("Ministral3ForCausalLM", &["ministral3"], ministral3::read),
     ("Qwen2ForCausalLM", &["qwen2"], qwen2::read),
     ("Qwen2_5_VLForConditionalGeneration", &["qwen2_5_vl", "qwen2_5_vl_text"], qwen2::read),

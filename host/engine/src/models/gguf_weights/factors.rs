@@ -6,23 +6,28 @@ use kernels::ggml::BlockType;
 use super::{GgufWeights, Source, TensorType};
 use crate::models::LoadError;
 
+/// Greater than every value of a block: 448, the greatest factor of its 16 neighbours, times 12.
+const GREATEST_VALUE: f32 = 8192.0;
+
 impl GgufWeights {
     /// Factor of a matrix of this type; `None` if the file has none for it.
     pub(super) fn factor(&self, source: &Source, kind: BlockType) -> Result<Option<f32>, LoadError> {
         let Some(name) = self.factor_name(&source.tensor).filter(|_| kind.has_factors_of_16()) else {
             return Ok(None);
         };
+        let matrices = self.whole(source)?.shape[0];
         let source = Source { tensor: name, ..source.clone() };
         let raw = self.whole(&source)?;
-        if raw.shape.len() != 1 {
-            return Err(self.invalid(&source, "expected one dimension"));
+        let count = source.expert.map_or(1, |_| matrices);
+        if raw.shape != [count] {
+            let found = &raw.shape;
+            return Err(self.invalid(&source, &format!("expected shape [{count}], found {found:?}")));
         }
-        let all = self.plain(&source, raw)?.to_f32();
-        match (all.as_slice(), source.expert) {
-            ([factor], None) => Ok(Some(*factor)),
-            (all, Some(expert)) if expert < all.len() => Ok(Some(all[expert])),
-            (all, _) => Err(self.invalid(&source, &format!("{} numbers, which fit no matrix", all.len()))),
+        let factor = self.plain(&source, raw)?.to_f32()[source.expert.unwrap_or(0)];
+        if (factor * GREATEST_VALUE).is_finite() {
+            return Ok(Some(factor));
         }
+        Err(self.invalid(&source, &format!("{factor} is too large for a factor of {}", kind.name())))
     }
 
     /// Refuses two matrices whose rows are to alternate, with different factors.

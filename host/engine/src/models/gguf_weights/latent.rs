@@ -75,6 +75,11 @@ pub(super) fn halves(name: &str) -> Option<[String; 2]> {
     Some(["k_b_proj.weight", "v_b_proj.weight"].map(|part| format!("{prefix}{part}")))
 }
 
+/// Whether a file's tensor is the projection of keys or of values alone.
+pub(super) fn is_half(tensor: &str) -> bool {
+    [".attn_k_b.weight", ".attn_v_b.weight"].iter().any(|half| tensor.ends_with(half))
+}
+
 fn values_of(kind: BlockType, bytes: &[u8]) -> Vec<f32> {
     let mut values = vec![0.0; bytes.len() / kind.block_bytes() * kind.block_len()];
     let mut block = Block::default();

@@ -7,6 +7,7 @@
 mod factors;
 mod latent;
 mod rows;
+mod types;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -65,14 +66,6 @@ impl GgufWeights {
 
     pub(super) fn file_bytes(&self) -> u64 {
         self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum()
-    }
-
-    /// Whether most bytes are in blocks.
-    pub(super) fn are_blocks(&self) -> bool {
-        let of = |is_wanted: fn(&TensorType) -> bool| -> usize {
-            self.tensors.values().filter(|entry| is_wanted(&entry.kind)).map(|entry| entry.range.len()).sum()
-        };
-        2 * of(|kind| matches!(kind, TensorType::Blocks(_))) > of(|_| true)
     }
 
     /// The tensor `name` of plain numbers, which must have this shape.

@@ -202,7 +202,7 @@ fn what_is_wrong_is_named_in_one_line() {
         (
             r#""architectures": ["Gemma2ForCausalLM"]"#,
             "",
-            "architecture Gemma2ForCausalLM is not supported; supported: llama, mistral, ministral3, qwen2, qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl_text, qwen3_moe, qwen3_5_text, qwen3_5_moe_text, qwen3_next, lfm2, lfm2_moe, gemma3_text, gemma4_text, phi3, smollm3, granite, granitemoehybrid, gpt_oss, deepseek_v3, kimi_k2, glm4_moe, glm4_moe_lite",
+            "architecture Gemma2ForCausalLM is not supported; supported: llama, mistral, mixtral, ministral3, qwen2, qwen2_5_vl, qwen2_5_vl_text, qwen3, qwen3_vl_text, qwen3_moe, qwen3_5_text, qwen3_5_moe_text, qwen3_next, lfm2, lfm2_moe, gemma3_text, gemma4_text, phi3, smollm3, granite, granitemoehybrid, gpt_oss, deepseek_v3, kimi_k2, glm4_moe, glm4_moe_lite",
         ),
     ] {
         assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));
