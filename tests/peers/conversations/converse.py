@@ -9,8 +9,8 @@ tokens. llama.cpp's figures are beside them for comparison. What is held:
 - `thinking`, `plain`: an append-only chat; the template takes thoughts from the history. `stored`: the same by `previous_response_id` (ours only).
 - `tools`: a question, 6 calls with results, whose thoughts are kept until the next question, then that question, and so on.
 - `edited`: each message is sent, then sent anew with another end; the last answer counts among its own tokens, too.
-- `crowd`: 6 chats in turn, behind all the others, whose snapshots must make room: judged from the third round on.
-- `throng`: 12 chats in turn, more than our snapshots. Of the rounds from the third on, a third of the turns at least must compute no more than their
+- `crowd`: 6 chats in turn, behind all the others, whose snapshots must make room.
+- `throng`: 12 chats in turn, more than our snapshots. Of the rounds from the third on, two thirds of the turns at least must compute no more than their
   own tokens: chats that take turns don't take each other's snapshots. llama.cpp keeps as many as its host memory holds (8 GiB).
 
 At the end: the memory that each program has taken at most, beyond what it took before the first conversation.
@@ -28,7 +28,7 @@ from compare import free_port, post, serving
 MARGIN = 8 + 15
 CALLS = 6
 CROWD, THRONG, ROUNDS = 6, 12, 5
-# Rounds of a crowd in which chats that nobody goes on with any more make room.
+# Rounds of a throng in which chats that nobody goes on with any more make room.
 SETTLING = 2
 SYSTEM = "You are a careful assistant who answers at length. " * 12
 
@@ -177,14 +177,14 @@ def edited(servers, turns):
     return table.end()
 
 
-def crowd(name, servers, count, lost):
+def crowd(name, servers, count, settling=0, lost=0):
     table = Table(name, servers)
     chats = [([{"role": "system", "content": f"{SYSTEM}({name}, chat {one})"}], []) for one in range(count)]
     for turn in range(1, ROUNDS + 1):
         for one, (messages, before) in enumerate(chats):
             messages.append({"role": "user", "content": question(turn)})
             messages.append({"role": "assistant", "content": held(table, servers, before, f"{one}.{turn}", messages, True)})
-    return table.end(SETTLING * count, lost)
+    return table.end(settling * count, lost)
 
 
 def most_memory(process):
@@ -209,8 +209,8 @@ def main(host, llama, model, turns=20):
             stored(servers[0], turns),
             tools(servers, turns),
             edited(servers, turns),
-            crowd("crowd", servers, CROWD, 0),
-            crowd("throng", servers, THRONG, 2 / 3),
+            crowd("crowd", servers, CROWD),
+            crowd("throng", servers, THRONG, SETTLING, 1 / 3),
         ]
         taken = [most_memory(process) - first for process, first in zip([ours, theirs], at_first)]
         print(f"\nmemory taken by conversations, in MiB: {taken[0]} (ours), {taken[1]} (llama.cpp)")

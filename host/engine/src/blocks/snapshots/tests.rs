@@ -12,7 +12,9 @@ fn path(conversation: u64, blocks: usize) -> Vec<u64> {
 fn save(all: &mut Snapshots, path: &[u64], kind: SnapshotKind) -> bool {
     let place = SnapshotPlace { path, blocks: path.len(), kind };
     let number = all.take_free().or_else(|| all.take(place));
-    number.into_iter().for_each(|number| all.keep(number, place));
+    if let Some(number) = number {
+        all.keep(number, place);
+    }
     number.is_some()
 }
 
@@ -70,7 +72,9 @@ fn a_turns_snapshot_stays_until_the_next_turns() {
     let mut all = Snapshots::new(6);
     for (blocks, kind, loads) in [(10, End, 1), (20, TurnEnd, 2), (30, End, 2)] {
         assert!(save(&mut all, &path(1, blocks), kind));
-        (0..loads).for_each(|_| assert!(load(&mut all, &path(1, blocks))));
+        for _ in 0..loads {
+            assert!(load(&mut all, &path(1, blocks)));
+        }
     }
     let ranks = |all: &Snapshots| [10, 20, 30].map(|blocks| all.kept[&(1000 + blocks)].rank);
     assert!(save(&mut all, &path(1, 40), End));
