@@ -14,8 +14,8 @@ mod table;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub(crate) use snapshots::SnapshotRank;
-use snapshots::{SavedSnapshot, Snapshots};
+pub(crate) use snapshots::SnapshotKind;
+use snapshots::{SnapshotPlace, Snapshots};
 pub(crate) use table::BlockTable;
 use table::Load;
 
@@ -212,19 +212,29 @@ impl BlockPool {
         self.blocks[block as usize].content.as_ref().map_or(0, |(_, identity)| *identity)
     }
 
-    /// Ends the load of a table's snapshot, after the step that loads it was built: later steps may
-    /// save another state there.
+    /// Ends the load of a table's snapshot, once the step being built loads it: what the step saves
+    /// may be saved there.
     pub(crate) fn end_load(&mut self, table: &mut BlockTable) {
         if let (Some(load), Some(all)) = (table.load.take(), &mut self.snapshots) {
             all.end_load(load.identity);
         }
     }
 
-    /// Takes a snapshot to save a state in, which [`Self::keep_snapshot`] or
-    /// [`Self::drop_snapshot`] gets back. `None` where none may be given up for it, and without a
-    /// prefix cache.
-    pub(crate) fn take_snapshot(&mut self, rank: SnapshotRank) -> Option<u32> {
-        self.snapshots.as_mut().filter(|_| self.prefix_cache)?.take(rank)
+    /// Takes a snapshot to save a state in that has seen a table's first `tokens` tokens, which
+    /// [`Self::keep_snapshot`] or [`Self::drop_snapshot`] gets back. `None` where none may be given
+    /// up for it, and without a prefix cache.
+    pub(crate) fn take_snapshot(
+        &mut self,
+        table: &BlockTable,
+        tokens: usize,
+        kind: SnapshotKind,
+    ) -> Option<u32> {
+        let all = self.snapshots.as_mut().filter(|_| self.prefix_cache)?;
+        all.take_free().or_else(|| {
+            let path = self.path(table);
+            let blocks = tokens / self.block_size;
+            self.snapshots.as_mut()?.take(SnapshotPlace { path: &path, blocks, kind })
+        })
     }
 
     /// Gives back a snapshot that wasn't saved.
@@ -232,27 +242,29 @@ impl BlockPool {
         self.snapshots.iter_mut().for_each(|all| all.give_back(snapshot));
     }
 
-    /// Keeps a snapshot of a table's first `tokens` tokens, whose blocks are published. With
-    /// `of_answer` it replaces the table's last one of this kind.
+    /// Keeps a snapshot of a table's first `tokens` tokens, whose blocks are published. One of an
+    /// answer replaces the table's last one of this kind.
     pub(crate) fn keep_snapshot(
         &mut self,
         table: &mut BlockTable,
         (snapshot, tokens): (u32, usize),
-        rank: SnapshotRank,
-        of_answer: bool,
+        kind: SnapshotKind,
     ) {
         let blocks = tokens / self.block_size;
         debug_assert!(blocks > 0 && blocks <= table.known, "its blocks are in the prefix cache");
-        let identities: Vec<u64> = table.blocks[..blocks].iter().map(|block| self.identity(*block)).collect();
+        let path = self.path(table);
         let Some(all) = &mut self.snapshots else { return };
-        let identity = identities[blocks - 1];
-        if of_answer && let Some(last) = table.answer.replace(identity) {
+        if kind == SnapshotKind::Answer
+            && let Some(last) = table.answer.replace(path[blocks - 1])
+        {
             all.forget(last);
         }
-        let before = identities[..blocks - 1].iter().rposition(|identity| all.has(*identity));
-        let parent = before.map_or(0, |at| identities[at]);
-        let gap = (blocks - before.map_or(0, |at| at + 1)) * self.block_size;
-        all.keep(SavedSnapshot { number: snapshot, identity, rank, parent, gap });
+        all.keep(snapshot, SnapshotPlace { path: &path, blocks, kind });
+    }
+
+    /// Identities of all tokens up to the end of each of a table's blocks that are cached.
+    fn path(&self, table: &BlockTable) -> Vec<u64> {
+        table.blocks[..table.known].iter().map(|block| self.identity(*block)).collect()
     }
 
     /// Number of snapshots that aren't being saved, and of those about to be loaded.

@@ -178,8 +178,8 @@ fn a_turn_computes_its_own_tokens_only() {
 }
 
 #[test]
-fn turns_of_four_chats_need_five_snapshots() {
-    let engine = engine_with_snapshots("qwen35-bf16", 5);
+fn turns_of_four_chats_need_four_snapshots() {
+    let engine = engine_with_snapshots("qwen35-bf16", 4);
     let mut chats: Vec<Chat> = (0..4).map(Chat::new).collect();
     for turn in 0..4 {
         for (at, chat) in chats.iter_mut().enumerate() {

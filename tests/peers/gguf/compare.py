@@ -55,7 +55,7 @@ def serving(command, port):
                         log.seek(0)
                         sys.exit(log.read().decode(errors="replace"))
                     time.sleep(0.2)
-            yield port
+            yield process.pid
         finally:
             process.terminate()
             process.wait()

@@ -59,7 +59,8 @@ pub enum StateEdit {
     Save {
         /// The row, an index into `tokens`.
         row: u32,
-        /// Number of the snapshot, which no other edit of this step has.
+        /// Number of the snapshot, which no other row of this step becomes. What it was may be loaded
+        /// in the same step: loads come first.
         snapshot: u32,
     },
     /// The lane's last rows may be taken back: the next step of the lane begins at one of their

@@ -184,6 +184,12 @@ mod tests {
         let plan = batch(1, 5, load(1)).plan_states(&shape, &mut table).unwrap();
         assert_eq!((plan.loads, plan.sequences[0].start), (vec![(1, 1)], StateStart::Lane { accepted: 0 }));
         assert!(batch(1, 6, load(1)).plan_states(&shape, &mut table).is_err(), "saved behind four tokens");
+        let both = batch(1, 5, [load(1), vec![save(0, 1)]].concat()).plan_states(&shape, &mut table).unwrap();
+        assert_eq!(
+            (both.loads, &both.sequences[0].saves[..]),
+            (vec![(1, 1)], &[(1, 1)][..]),
+            "loads come first"
+        );
         for wrong in [vec![save(2, 0), save(3, 0)], vec![save(9, 0)], vec![save(0, 2)], load(9)] {
             assert!(batch(6, 6, wrong.clone()).plan_states(&shape, &mut table).is_err(), "{wrong:?}");
         }

@@ -11,7 +11,7 @@ use crate::models::{LoadError, ModelConfig, StateShape, WeightTensor};
 use crate::runner::{RunnerShape, StatesShape};
 use crate::speculation::SpeculationOptions;
 
-/// Most slots: half of them for sequences, half for snapshots.
+/// Most slots: half of them for sequences, half for snapshots, which may be more where there are few.
 const MOST_SLOTS: usize = 64;
 /// Most slots of states that are so small that they take no more than an eighth of the KV cache.
 const MOST_SMALL_SLOTS: usize = 512;
@@ -29,12 +29,18 @@ pub(super) struct LaneStates {
 /// half of it; `None` for a model without states.
 pub(super) fn states_shape(config: &ModelConfig, bytes: usize) -> Result<Option<StatePoolShape>, LoadError> {
     let Some(one) = one_slot(config) else { return Ok(None) };
-    let small = (bytes / 8 / slot_bytes(&one)).min(MOST_SMALL_SLOTS);
-    let slots = (bytes / 2 / slot_bytes(&one)).min(MOST_SLOTS).max(small);
-    if slots < 2 {
+    let within = |bytes: usize, most: usize| {
+        let lanes = (bytes / slot_bytes(&one)).min(most) / 2;
+        // What rows that may be taken back would take of snapshots' slots is room for more of them.
+        let snapshots = (bytes - lanes * slot_bytes(&one)) / one.slot_bytes();
+        StatePoolShape { slots: lanes + snapshots.min(most / 2), lanes, ..one }
+    };
+    let (half, small) = (within(bytes / 2, MOST_SLOTS), within(bytes / 8, MOST_SMALL_SLOTS));
+    let shape = if small.slots > half.slots { small } else { half };
+    if shape.lanes == 0 {
         return Err(LoadError::StatesTooLarge { bytes, state: slot_bytes(&one) });
     }
-    Ok(Some(StatePoolShape { slots, lanes: slots / 2, ..one }))
+    Ok(Some(shape))
 }
 
 /// Bytes that the states of a model take beside keys and values of `kv` bytes.

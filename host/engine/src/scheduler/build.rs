@@ -43,7 +43,6 @@ impl Scheduler {
         // Both passes above select sequences by `scheduled`, so it is cleared only now.
         for sequence in self.running.iter_mut().filter(|one| one.scheduled > 0) {
             sequence.computed += std::mem::take(&mut sequence.scheduled);
-            self.pool.end_load(&mut sequence.table);
         }
         step.rows = self.batch.logit_rows.len();
         let any = !step.entries.is_empty();

@@ -3,7 +3,6 @@
 
 use super::Scheduler;
 use super::in_flight::StepEntry;
-use super::states::SaveKind;
 use crate::error::GenerationError;
 use crate::generation::Finish;
 use crate::runner::{RunError, SampleError, Sampled};
@@ -56,8 +55,7 @@ impl Scheduler {
             match at.filter(|_| save.position <= computed) {
                 Some(at) => {
                     let (table, saved) = (&mut self.running[at].table, (save.snapshot, save.position));
-                    let of_answer = save.kind == SaveKind::Answer;
-                    self.pool.keep_snapshot(table, saved, save.kind.rank(), of_answer);
+                    self.pool.keep_snapshot(table, saved, save.kind);
                 }
                 None => self.pool.drop_snapshot(save.snapshot),
             }

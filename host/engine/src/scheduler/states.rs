@@ -9,7 +9,7 @@
 //! [`ANSWER_TOKENS`] before the answer's end on.
 
 use crate::batch::{Batch, StateEdit};
-use crate::blocks::{BlockPool, SnapshotRank};
+use crate::blocks::{BlockPool, SnapshotKind};
 use crate::sequence::Sequence;
 
 /// Number of a prompt's last tokens that its snapshot leaves out: templates write the beginning of
@@ -30,33 +30,7 @@ pub(super) struct SavedState {
     pub(super) snapshot: u32,
     /// Number of tokens that the state has seen.
     pub(super) position: usize,
-    pub(super) kind: SaveKind,
-}
-
-/// Why a snapshot is saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SaveKind {
-    /// Within a long prompt.
-    Prompt,
-    /// A prompt ends near it.
-    End,
-    /// The same, and the last message is the user's.
-    TurnEnd,
-    /// A prompt departs there from one that is cached.
-    Departure,
-    /// Within an answer; it replaces the sequence's last one of this kind.
-    Answer,
-}
-
-impl SaveKind {
-    pub(super) fn rank(self) -> SnapshotRank {
-        match self {
-            Self::Prompt => SnapshotRank::Spare,
-            Self::Answer | Self::Departure => SnapshotRank::Possible,
-            Self::End => SnapshotRank::Wanted,
-            Self::TurnEnd => SnapshotRank::Turn,
-        }
-    }
+    pub(super) kind: SnapshotKind,
 }
 
 /// Adds to the batch what its last sequence, whose rows were just added, does to its state. Returns
@@ -66,6 +40,7 @@ pub(super) fn push(batch: &mut Batch, sequence: &mut Sequence, pool: &mut BlockP
     let (from, end) = (sequence.computed, sequence.computed + sequence.scheduled);
     if let Some(snapshot) = sequence.table.snapshot_to_load() {
         batch.state_edits.push(StateEdit::Load { lane, snapshot });
+        pool.end_load(&mut sequence.table);
     }
     let tentative = end.saturating_sub(from.max(certain(sequence)));
     if tentative > 0 {
@@ -93,10 +68,10 @@ fn saves(sequence: &Sequence, pool: &mut BlockPool, range: std::ops::Range<usize
     let mut saves: Vec<SavedState> = Vec::new();
     for position in (range.start / block + 1..=range.end / block).rev().map(|blocks| blocks * block) {
         let Some(kind) = kind_at(position, sequence, block) else { continue };
-        if kind == SaveKind::Answer && saves.iter().any(|save| save.kind == kind) {
+        if kind == SnapshotKind::Answer && saves.iter().any(|save| save.kind == kind) {
             continue;
         }
-        let Some(snapshot) = pool.take_snapshot(kind.rank()) else { continue };
+        let Some(snapshot) = pool.take_snapshot(&sequence.table, position, kind) else { continue };
         saves.push(SavedState { snapshot, position, kind });
     }
     saves
@@ -104,19 +79,19 @@ fn saves(sequence: &Sequence, pool: &mut BlockPool, range: std::ops::Range<usize
 
 /// Why a state is saved that has seen this many tokens, a multiple of the block's size; `None`: it
 /// isn't.
-fn kind_at(position: usize, sequence: &Sequence, block: usize) -> Option<SaveKind> {
+fn kind_at(position: usize, sequence: &Sequence, block: usize) -> Option<SnapshotKind> {
     let prompt = sequence.prompt;
     let prompt_end = prompt.saturating_sub(END_MARGIN) / block * block;
     if position == prompt_end {
-        Some(if sequence.opens_turn { SaveKind::TurnEnd } else { SaveKind::End })
+        Some(if sequence.opens_turn { SnapshotKind::TurnEnd } else { SnapshotKind::End })
     } else if position == sequence.table.matched_blocks() * block
         && position > sequence.cached.unwrap_or(0) + LEAST_DEPARTURE
     {
-        Some(SaveKind::Departure)
+        Some(SnapshotKind::Departure)
     } else if position > prompt && position.is_multiple_of(ANSWER_TOKENS) {
-        Some(SaveKind::Answer)
+        Some(SnapshotKind::Answer)
     } else if position < prompt_end && position.is_multiple_of(PROMPT_TOKENS) {
-        Some(SaveKind::Prompt)
+        Some(SnapshotKind::Prompt)
     } else {
         None
     }

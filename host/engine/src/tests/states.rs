@@ -129,3 +129,94 @@ fn rejected_drafts_and_late_masks_leave_states_as_they_were() {
     assert!(stats.accepted_tokens > 0 && stats.drafted_tokens > stats.accepted_tokens, "{stats:?}");
     assert!(stats.late_masks > 0, "{stats:?}");
 }
+
+/// A chat whose history has the second half of each answer.
+struct Chat {
+    salt: u32,
+    turns: u32,
+    history: Vec<u32>,
+    last: Vec<u32>,
+}
+
+impl Chat {
+    /// A chat that begins with these tokens, and instructions of its own.
+    fn new(salt: u32, mut history: Vec<u32>) -> Self {
+        history.extend(prompt(40, 1000 + salt));
+        Self { salt, turns: 0, history, last: Vec::new() }
+    }
+
+    /// Asks, and returns the number of tokens that were computed beyond the turn's own: those of its
+    /// prompt that the last prompt hasn't.
+    fn turn(&mut self, rig: &mut Rig) -> usize {
+        const ANSWER: usize = 40;
+        self.turns += 1;
+        self.history.extend(prompt(20 + self.salt % 7, self.salt * 100 + self.turns));
+        let known = self.last.iter().zip(&self.history).take_while(|(a, b)| a == b).count();
+        self.last = [&self.history[..], &[1, 2]].concat();
+        let own = self.last.len() - known + ANSWER - 1;
+        let asked = GenerationRequest { opens_turn: true, ..request(self.last.clone(), ANSWER) };
+        let (answer, computed) = run(rig, asked);
+        self.history.extend(&answer[ANSWER / 2..]);
+        computed.saturating_sub(own)
+    }
+}
+
+/// Tokens that a turn may compute beyond its own, if its chat has a snapshot.
+const MARGIN: usize = END_MARGIN + BLOCK - 1;
+
+/// Rounds of chats that take turns. Returns how many turns of each round compute more than they must.
+fn rounds(rig: &mut Rig, chats: &mut [Chat], count: usize) -> Vec<usize> {
+    let lost = |chats: &mut [Chat], rig: &mut Rig| {
+        chats.iter_mut().filter_map(|chat| (chat.turn(rig) > MARGIN).then_some(())).count()
+    };
+    (0..count).map(|_| lost(chats, rig)).collect()
+}
+
+fn chats(count: u32, beginning: &[u32]) -> Vec<Chat> {
+    (0..count).map(|salt| Chat::new(salt, beginning.to_vec())).collect()
+}
+
+#[test]
+fn each_chat_needs_one_snapshot() {
+    let mut rig = rig(2, 6, options());
+    assert_eq!(rounds(&mut rig, &mut chats(6, &[]), 6), [0; 6]);
+}
+
+#[test]
+fn chats_of_one_beginning_need_one_more() {
+    let mut rig = rig(2, 7, options());
+    let mut chats = chats(6, &prompt(100, 7));
+    assert_eq!(rounds(&mut rig, &mut chats, 6), [0; 6]);
+}
+
+#[test]
+fn chats_without_a_snapshot_leave_others_theirs() {
+    for count in [7, 8, 10] {
+        let mut rig = rig(2, 6, options());
+        let lost = rounds(&mut rig, &mut chats(count, &[]), 8);
+        let most = count as usize - 6;
+        assert!(lost.iter().all(|lost| *lost <= most), "{count} chats: {lost:?} turns of each round");
+    }
+}
+
+#[test]
+fn requests_that_come_once_leave_a_chat_its_own() {
+    let mut rig = rig(2, 4, options());
+    let mut chat = Chat::new(0, Vec::new());
+    for turn in 0..12 {
+        let beyond = chat.turn(&mut rig);
+        assert!(beyond <= MARGIN, "turn {turn}: {beyond} tokens");
+        for once in 0..6 {
+            run(&mut rig, request(prompt(60 + once, 50 + 7 * turn + once), 3));
+        }
+    }
+}
+
+#[test]
+fn chats_find_room_behind_long_ones() {
+    let mut rig = rig(2, 6, options());
+    let mut long = [Chat::new(50, prompt(500, 1)), Chat::new(51, prompt(400, 2))];
+    rounds(&mut rig, &mut long, 6);
+    let lost = rounds(&mut rig, &mut chats(6, &[]), 8);
+    assert_eq!(lost[4..], [0; 4], "{lost:?}");
+}
