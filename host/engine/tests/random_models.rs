@@ -85,7 +85,13 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         ("qwen3 with experts, fp8", with("Qwen3MoeForCausalLM", with_fp8(&experts))),
         ("deepseek, fp8", with("DeepseekV3ForCausalLM", with_fp8(&latent))),
         ("mistral", with("MistralForCausalLM", json!({"head_dim": 24, "sliding_window": 50}))),
-        ("mixtral", with("MixtralForCausalLM", json!({"num_local_experts": 6, "num_experts_per_tok": 2}))),
+        (
+            "mixtral",
+            with(
+                "MixtralForCausalLM",
+                json!({"head_dim": 16, "num_local_experts": 6, "num_experts_per_tok": 2}),
+            ),
+        ),
         ("qwen3 with experts", with("Qwen3MoeForCausalLM", experts)),
         ("gpt-oss", with("GptOssForCausalLM", packed)),
         ("deepseek", with("DeepseekV3ForCausalLM", latent)),
