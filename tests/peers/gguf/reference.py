@@ -32,10 +32,23 @@ class Reference:
     def tokenizer(self):
         return AutoTokenizer.from_pretrained(self.path.parent, gguf_file=self.path.name)
 
+    def has_words(self):
+        """Whether texts are few tokens, unlike in files of random weights."""
+        return len(self.tokenizer().encode("The capital of France is Paris")) <= 20
+
     @torch.inference_mode()
     def logits(self, ids):
         """`[tokens, vocabulary]`."""
         return self.model(torch.tensor([ids])).logits[0]
+
+    @torch.inference_mode()
+    def greedy(self, ids, most, others):
+        """The likeliest tokens behind `ids`, to the model's end token or `most` of them, and for each the log-probabilities of so many by id."""
+        answer = self.model.generate(
+            torch.tensor([ids]), do_sample=False, max_new_tokens=most, output_logits=True, return_dict_in_generate=True,
+        )
+        rows = [torch.log_softmax(logits[0].double(), -1).topk(others) for logits in answer.logits]
+        return answer.sequences[0, len(ids):].tolist(), [dict(zip(row.indices.tolist(), row.values.tolist())) for row in rows]
 
     def save(self, directory):
         directory = pathlib.Path(directory)
