@@ -119,23 +119,23 @@ def compare(host, llama, path):
     if not reference.has_words():
         print("  skipped: its tokenizer has no words")
         return True
-    prompts = [reference.tokenizer().encode(prompt) for prompt in ALL]
-    expected = [reference.greedy(ids, TOKENS, LIKELIEST) for ids in prompts]
-    total, name, engines = sum(len(tokens) for tokens, _ in expected), pathlib.Path(path).stem, {}
-    for label, command, ask, side_by_side in [
-        ("ours, all in f32", lambda port: ours(host, path, port, "--dtype", "f32", "--kv-cache-dtype", "f32"), here, 8),
-        ("ours", lambda port: ours(host, path, port), here, 8),
-        ("llama.cpp", lambda port: theirs(llama, path, port), there, 1),
-    ]:
-        engine, port = engines.setdefault(label, Engine()), free_port()
-        for each in zip(ALL, answers(command(port), port, ask, name, prompts, side_by_side), expected, strict=True):
+    prompts, name, port = [reference.tokenizer().encode(prompt) for prompt in ALL], pathlib.Path(path).stem, free_port()
+    in_f32 = answers(ours(host, path, port, "--dtype", "f32", "--kv-cache-dtype", "f32"), port, here, name, prompts, 8)
+    given = {
+        "ours, all in f32": in_f32,
+        "ours": answers(ours(host, path, port), port, here, name, prompts, 8),
+        "llama.cpp": answers(theirs(llama, path, port), port, there, name, prompts, 1),
+    }
+    expected = [reference.greedy(ids, guess, TOKENS, LIKELIEST) for ids, (guess, _) in zip(prompts, in_f32, strict=True)]
+    engines = {label: Engine() for label in given}
+    for label, engine in engines.items():
+        for each in zip(ALL, given[label], expected, strict=True):
             engine.add(*each)
-        engine.show(label, total)
-        sys.stdout.flush()
-    in_f32 = engines["ours, all in f32"].chosen.greatest()
-    if in_f32 > SAME:
+        engine.show(label, sum(len(tokens) for tokens, _ in expected))
+    error = engines["ours, all in f32"].chosen.greatest()
+    if error > SAME:
         print("  our computation in f32 isn't the reference's")
-    return in_f32 <= SAME and all(engine.explained() for engine in engines.values())
+    return error <= SAME and all(engine.explained() for engine in engines.values())
 
 
 if __name__ == "__main__":

@@ -41,14 +41,22 @@ class Reference:
         """`[tokens, vocabulary]`."""
         return self.model(torch.tensor([ids])).logits[0]
 
-    @torch.inference_mode()
-    def greedy(self, ids, most, others):
-        """The likeliest tokens behind `ids`, to the model's end token or `most` of them, and for each the log-probabilities of so many by id."""
-        answer = self.model.generate(
-            torch.tensor([ids]), do_sample=False, max_new_tokens=most, output_logits=True, return_dict_in_generate=True,
-        )
-        rows = [torch.log_softmax(logits[0].double(), -1).topk(others) for logits in answer.logits]
-        return answer.sequences[0, len(ids):].tolist(), [dict(zip(row.indices.tolist(), row.values.tolist())) for row in rows]
+    def greedy(self, ids, guess, most, others):
+        """The likeliest tokens behind `ids`, to the model's end token or `most` of them, and for each the log-probabilities of so many by id. What is
+        right of the `guess` is computed in one pass.
+        """
+        ends = self.model.generation_config.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
+        tokens, rows = [], []
+        while len(tokens) < most and not (tokens and tokens[-1] in ends):
+            draft = guess[len(tokens):] if guess[:len(tokens)] == tokens else []
+            for logits, drafted in zip(self.logits(ids + tokens + draft)[len(ids) + len(tokens) - 1:], [*draft, None]):
+                likeliest = torch.log_softmax(logits.double(), -1).topk(others)
+                rows.append(dict(zip(likeliest.indices.tolist(), likeliest.values.tolist())))
+                tokens.append(next(iter(rows[-1])))
+                if tokens[-1] != drafted or tokens[-1] in ends or len(tokens) == most:
+                    break
+        return tokens, rows
 
     def save(self, directory):
         directory = pathlib.Path(directory)
