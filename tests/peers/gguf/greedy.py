@@ -119,7 +119,7 @@ def compare(host, llama, path):
     if not reference.has_words():
         print("  skipped: its tokenizer has no words")
         return True
-    prompts, name, port = [reference.tokenizer().encode(prompt) for prompt in ALL], pathlib.Path(path).stem, free_port()
+    prompts, name, port = [reference.tokenizer.encode(prompt) for prompt in ALL], pathlib.Path(path).stem, free_port()
     in_f32 = answers(ours(host, path, port, "--dtype", "f32", "--kv-cache-dtype", "f32"), port, here, name, prompts, 8)
     given = {
         "ours, all in f32": in_f32,

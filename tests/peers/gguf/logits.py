@@ -36,7 +36,7 @@ def sequences(reference):
     if not reference.has_words():
         draw, vocabulary = random.Random(1), reference.model.config.vocab_size
         return [[draw.randrange(vocabulary) for _ in range(RANDOM[1])] for _ in range(RANDOM[0])]
-    ids = reference.tokenizer().encode(TEXT.read_text())
+    ids = reference.tokenizer.encode(TEXT.read_text())
     return [ids[at * REAL[1]:][:REAL[1]] for at in range(REAL[0])]
 
 

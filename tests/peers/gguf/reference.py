@@ -22,19 +22,17 @@ class Reference:
     """A file's model, in f32 throughout."""
 
     def __init__(self, path):
-        self.path = pathlib.Path(path)
-        self.model = AutoModelForCausalLM.from_pretrained(self.path.parent, gguf_file=self.path.name, dtype=torch.float32).eval()
+        path = pathlib.Path(path)
+        self.tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+        self.model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32).eval()
         embedding = self.model.get_input_embeddings()
         if hasattr(embedding, "embed_scale"):
             # Gemma was trained with this factor in bf16.
             embedding.embed_scale = embedding.embed_scale.to(torch.bfloat16).float()
 
-    def tokenizer(self):
-        return AutoTokenizer.from_pretrained(self.path.parent, gguf_file=self.path.name)
-
     def has_words(self):
         """Whether texts are few tokens, unlike in files of random weights."""
-        return len(self.tokenizer().encode("The capital of France is Paris")) <= 20
+        return len(self.tokenizer.encode("The capital of France is Paris")) <= 20
 
     @torch.inference_mode()
     def logits(self, ids):
@@ -68,7 +66,7 @@ class Reference:
         tied = "lm_head.weight" if config.tie_word_embeddings else None
         tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items() if name != tied}
         safetensors.torch.save_file(tensors, directory / "model.safetensors", {"format": "pt"})
-        self.tokenizer().save_pretrained(directory)
+        self.tokenizer.save_pretrained(directory)
 
 
 if __name__ == "__main__":
