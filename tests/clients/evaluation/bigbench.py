@@ -6,6 +6,7 @@ DIRECTORY has a model in f32. Our server computes it in f32, too, so that every 
 the GGUF file that it was made of follow, as the server computes such files. The tasks are parts of BIG-bench, from its package.
 """
 import json
+import math
 import os
 import pathlib
 import sys
@@ -81,7 +82,7 @@ def main(directory, gguf=None):
     wrong = 0
     for name in expected:
         values = [column[name] for column in columns]
-        differs = f"{values[0]:.3f}" != f"{values[1]:.3f}" and abs(values[0] - values[1]) > 5e-4 * max(1, abs(values[0]))
+        differs = not math.isclose(values[0], values[1], rel_tol=5e-4, abs_tol=5e-4)
         wrong += differs
         print(f"{name:<40}", *(f"{value:10.4f}" for value in values), "differs" if differs else "")
     return 1 if wrong else 0

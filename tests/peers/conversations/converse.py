@@ -22,7 +22,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "gguf"))
-from compare import free_port, post, serving
+from servers import free_port, post, serving
 
 # Tokens before a prompt's end that its snapshot leaves out, and those of a block that isn't whole.
 MARGIN = 8 + 15

