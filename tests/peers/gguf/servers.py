@@ -40,6 +40,7 @@ def post(port, path, body):
 
 @contextlib.contextmanager
 def serving(command, port):
+    """Runs a server until the block ends; gives the process's id once it answers."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
