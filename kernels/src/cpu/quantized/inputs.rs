@@ -59,7 +59,7 @@ impl QuantizedRows {
             let to = unsafe { parts.part(row * groups, groups) };
             cpu.isa().run(Row { x: &x[row * k..][..k], to });
         });
-        #[expect(unsafe_code, reason = "zeroing them first would take one thread a tenth of a layer")]
+        #[expect(unsafe_code, reason = "one thread would zero them, while the others wait")]
         // SAFETY: each row's task has written all of its groups.
         unsafe {
             all.set_len(rows * groups);
