@@ -14,25 +14,6 @@ use crate::cpu::quantized::{CodeLine, Format, InputGroup, Layout, QuantizedMatri
 /// Number of pairs of steps in a group: a pair is the same step of both halves.
 const PAIRS: usize = 4;
 
-/// Multiplies the rows `cols` of a weight with all rows of x. Each format's kernel is a function of its
-/// own: in one function of them all, the compiler keeps fewer operands in registers.
-pub(super) fn quantized(isa: Isa, tiles: &Tiles<'_>, weight: &QuantizedMatrix, cols: &Range<usize>) {
-    match weight.format() {
-        Format::Q8 => isa.run(OfFormat::<Q8>::new(tiles, weight, cols)),
-        Format::Q8WithMinimum => isa.run(OfFormat::<Q8WithMinimum>::new(tiles, weight, cols)),
-        Format::Q4 => isa.run(OfFormat::<Q4>::new(tiles, weight, cols)),
-        Format::Mxfp4 => isa.run(OfFormat::<Mxfp4>::new(tiles, weight, cols)),
-        Format::Table => isa.run(OfFormat::<Table>::new(tiles, weight, cols)),
-        Format::K4 => isa.run(OfFormat::<K4>::new(tiles, weight, cols)),
-        Format::K5 => isa.run(OfFormat::<K5>::new(tiles, weight, cols)),
-        Format::K6 => isa.run(OfFormat::<K6>::new(tiles, weight, cols)),
-        Format::TableOf32 => isa.run(OfFormat::<TableOf32>::new(tiles, weight, cols)),
-        Format::TableOf16 => isa.run(OfFormat::<TableOf16>::new(tiles, weight, cols)),
-        Format::K4Of16 => isa.run(OfFormat::<K4Of16>::new(tiles, weight, cols)),
-        Format::Nvfp4 => isa.run(OfFormat::<Nvfp4>::new(tiles, weight, cols)),
-    }
-}
-
 /// Format that a tile kernel is compiled for.
 trait PanelFormat {
     const FORMAT: Format;
@@ -46,6 +27,19 @@ macro_rules! panel_formats {
         impl PanelFormat for $name {
             const FORMAT: Format = Format::$name;
         })*
+
+        /// Multiplies the rows `cols` of a weight with all rows of x. Each format's kernel is a function
+        /// of its own.
+        pub(super) fn quantized(
+            isa: Isa,
+            tiles: &Tiles<'_>,
+            weight: &QuantizedMatrix,
+            cols: &Range<usize>,
+        ) {
+            match weight.format() {
+                $(Format::$name => isa.run(OfFormat::<$name>::new(tiles, weight, cols)),)*
+            }
+        }
     };
 }
 
