@@ -102,7 +102,9 @@ impl Parser for Glm {
                     self.state = State::Between;
                     out.drop_all();
                 }
-                Mark::End | Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
+                Mark::End | Mark::Stop | Mark::Value | Mark::ValueEnd if self.names_a_tool() => {
+                    self.open("", literal.len(), out);
+                }
                 Mark::Stop => out.broken_call(literal.len()),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.release_as_prose(literal.len(), out),

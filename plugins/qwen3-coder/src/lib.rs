@@ -219,10 +219,7 @@ impl Qwen3Coder {
 
     /// Opens the call. The `keep` youngest held bytes stand after its header.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        let call = self.calls.open(self.tag.name(), keep, out);
-        if self.block != Block::Open {
-            call.end_anywhere();
-        }
+        self.calls.open(self.tag.name(), keep, out);
         self.state = State::Between;
     }
 

@@ -132,8 +132,13 @@ impl Part {
     /// isn't text, so no header need be read before the call in front of it ends.
     pub(super) fn in_call(self, style: Style) -> Mark {
         match self {
-            Self::Block | Self::BlockEnd => Mark::Outside,
-            Self::Call if style.ends_by_marker() => Mark::Outside,
+            Self::Block
+            | Self::BlockEnd
+            | Self::Content
+            | Self::Markup
+            | Self::Turn
+            | Self::TurnTag => Mark::Outside,
+            Self::Call if style.ends_by_marker() => Mark::Next,
             Self::Call => Mark::Call,
             Self::CallEnd => Mark::End,
             Self::Key => Mark::Key,

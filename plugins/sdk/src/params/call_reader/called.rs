@@ -2,10 +2,10 @@
 //! no end, or text of the value.
 //!
 //! Invariant: only a declared name makes it a call; otherwise all of it, the end before it
-//! included, is part of the value.
+//! included, is part of the value, or of what no parameter takes.
 
 use super::super::{Mark, Progress, Style, Tag};
-use super::CallReader;
+use super::{CallReader, State};
 use crate::{Output, Tools};
 
 impl CallReader {
@@ -14,9 +14,15 @@ impl CallReader {
         self.style.name(&self.key)
     }
 
-    /// Whether the end of this call counts whatever follows.
-    pub fn ends_anywhere(&self) -> bool {
-        self.ends_anywhere
+    /// Begins the header of a call. Before the first parameter of the open call, and between a key
+    /// and its value, a declared tool's call breaks the open one.
+    pub(super) fn begin_name(&mut self, literal: &str) -> Progress {
+        if self.state == State::Before {
+            self.doubt.clear();
+        }
+        self.breaks |= self.state == State::Before || !self.arguments.has_begun();
+        self.before_header = self.doubt.text().len();
+        self.doubt_more(State::Called, literal)
     }
 
     /// Reads `text` of the name. Returns the number of bytes of the header in it once the header is
@@ -26,7 +32,7 @@ impl CallReader {
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
         let name = self.next_name();
         let fits = match end {
-            Some(_) => tools.contains(name),
+            Some(_) => tools.contains(name) && self.style.is_tag(&self.key, false),
             // White space behind a name ends the name.
             None if self.key.ends_with(char::is_whitespace) && !name.is_empty() => tools.contains(name),
             None => tools.names().any(|declared| declared.starts_with(name)),
@@ -59,6 +65,9 @@ impl CallReader {
             return Progress::Left;
         }
         self.resume(literal.len(), out);
+        if self.state == State::Between {
+            return self.mark(mark, literal, tools, out);
+        }
         self.in_value(mark, literal, out)
     }
 
