@@ -10,7 +10,7 @@
 //! for `get_time`. `params::Blocks` is the state machine.
 
 use parser_sdk::params::{Blocks, Format, Message, Part, Style};
-use parser_sdk::{Descriptor, Tools};
+use parser_sdk::Descriptor;
 
 /// The parser of one stream.
 pub type Muse = Blocks<Atem>;
@@ -39,13 +39,6 @@ impl Format for Atem {
             Some("self") => Message::Reasoning,
             None | Some("user") => Message::Content,
             Some(_) => Message::Calls,
-        }
-    }
-
-    fn name<'a>(said: &'a str, tools: &Tools) -> &'a str {
-        match said.split_once('.') {
-            Some((space, name)) if space == name && tools.contains(name) && !tools.contains(said) => name,
-            _ => said,
         }
     }
 

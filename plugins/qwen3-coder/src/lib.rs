@@ -221,6 +221,9 @@ impl Qwen3Coder {
     fn open(&mut self, keep: usize, out: &mut Output) {
         self.calls.open(self.tag.name(), keep, out);
         self.state = State::Between;
+        if self.block == Block::Mentioned {
+            self.block = Block::None;
+        }
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.

@@ -59,6 +59,11 @@ impl ArgumentsWriter {
         !self.given.is_empty()
     }
 
+    /// Whether parameter `key` was given.
+    pub(super) fn is_given(&self, key: &str) -> bool {
+        self.given.contains(key)
+    }
+
     /// Whether nothing has been written of arguments that are plain text.
     pub fn is_untouched(&self) -> bool {
         self.is_text() && self.given.is_empty()
@@ -119,6 +124,11 @@ impl ArgumentsWriter {
     /// Leaves out a line ending, LF or CRLF, in front of the value.
     pub fn skip_line(&mut self) {
         (self.line, self.is_behind_line) = (Line::Due, true);
+    }
+
+    /// The value begins in the line of its tag, which the format ends before the value.
+    pub(super) fn pass_line(&mut self) {
+        (self.line, self.is_behind_line) = (Line::Passed, true);
     }
 
     /// Whether a line ending stood in front of the value, or may yet come.

@@ -56,7 +56,10 @@ mod tests {
     fn pairs_have_quotes_of_either_kind_or_none() {
         let attributes = r#" string="true" index='1' type=object"#;
         assert!(are_pairs(attributes, false));
-        assert_eq!(["string", "index", "type"].map(|name| value(attributes, name)), ["true", "1", "object"].map(Some));
+        assert_eq!(
+            ["string", "index", "type"].map(|name| value(attributes, name)),
+            ["true", "1", "object"].map(Some)
+        );
     }
 
     #[test]
@@ -64,7 +67,9 @@ mod tests {
         for words in [" and more", r#" string="true" and"#, r#" string="tr"#, " = x", r#" a b="c""#] {
             assert!(!are_pairs(words, false), "{words}");
         }
-        for (begun, may_go_on) in [(" str", true), (r#" string="tr"#, true), (" and more", false), ("?", false)] {
+        for (begun, may_go_on) in
+            [(" str", true), (r#" string="tr"#, true), (" and more", false), ("?", false)]
+        {
             assert_eq!(are_pairs(begun, true), may_go_on, "{begun}");
         }
     }

@@ -107,7 +107,7 @@ impl<F: Format> Parser for Blocks<F> {
             }
             (State::Done, Part::BodyEnd) => return out.drop_all(),
             (State::Between | State::Done, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
-            (State::Turn, Part::TagEnd) => return self.begin_message(out),
+            (State::Turn, Part::TagEnd) => return self.begin_message(literal.len(), out),
             (State::Turn, _) => self.end_turn_tag(literal.len(), out),
             (State::Opened, _) => self.state = State::Between,
             (State::Name, Part::TagEnd) if self.fits(self.tag.name(), true) && self.tag.is_tag(false) => {
@@ -226,9 +226,9 @@ impl<F: Format> Blocks<F> {
         text.len()
     }
 
-    /// Begins the message whose tag has been read.
-    fn begin_message(&mut self, out: &mut Output) {
-        self.end_turn_tag(0, out);
+    /// Begins the message whose tag has been read; the `keep` youngest held bytes end the tag.
+    fn begin_message(&mut self, keep: usize, out: &mut Output) {
+        self.end_turn_tag(keep, out);
         let message = F::message(self.tag.text());
         self.may_call = message == Message::Calls;
         match message {
@@ -255,7 +255,7 @@ impl<F: Format> Blocks<F> {
         match is_whole {
             false => tools.may_begin(name),
             true if self.block == Block::Open => tools.accepts(name),
-            true => tools.contains(F::name(name, tools)),
+            true => tools.contains(tools.resolve(name)),
         }
     }
 
@@ -310,7 +310,7 @@ impl<F: Format> Blocks<F> {
     /// Whether the call that was opened last has JSON arguments.
     fn takes_json(&self) -> bool {
         let tools = &self.calls.tools;
-        tools.payload(F::name(self.tag.name(), tools)) == Payload::Json
+        tools.payload(tools.resolve(self.tag.name())) == Payload::Json
     }
 
     /// Begins arguments that are one JSON object, of which the `keep` youngest bytes are held.
@@ -330,8 +330,8 @@ impl<F: Format> Blocks<F> {
 
     /// Opens the call of the tag, behind which the `keep` youngest bytes are held.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        let name = F::name(self.tag.name(), &self.calls.tools);
-        self.calls.open(name, keep, out);
+        let name = self.calls.tools.resolve(self.tag.name()).to_owned();
+        self.calls.open(&name, keep, out);
         self.state = State::Opened;
         if self.block == Block::None {
             self.block = Block::Unopened;

@@ -39,7 +39,8 @@ use crate::{FinishReason, Output, Tools};
 ///   call follows; other words there, and those before another end of a value, are the value's;
 /// - all that stands before the first parameter and is no markup there, unless the arguments are
 ///   plain text. The next call is found behind it;
-/// - words in a parameter's tag that are no attributes.
+/// - words in a parameter's tag that are no attributes, and a parameter given twice;
+/// - the header of a call, broken off, behind the end of a value, if a declared tool's call follows.
 ///
 /// A call is incomplete, too, where another begins before its first parameter or between a key and
 /// its value.
@@ -91,7 +92,19 @@ impl CallReader {
     pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
         let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
         let (is_whole, is_broken, breaks, values, calls, before_header) = (false, false, false, 0, 0, 0);
-        Self { style, is_whole, arguments, state, key, doubt, is_broken, breaks, values, calls, before_header }
+        Self {
+            style,
+            is_whole,
+            arguments,
+            state,
+            key,
+            doubt,
+            is_broken,
+            breaks,
+            values,
+            calls,
+            before_header,
+        }
     }
 
     /// Continues in the first key, whose text so far is `key` and was dropped with the header.
@@ -171,6 +184,11 @@ impl CallReader {
             (State::Between, Mark::End) => self.close(0, out),
             (State::Key, Mark::KeyEnd | Mark::Value) => self.end_key(mark, literal, out),
             (State::KeyInValue, Mark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
+            (State::KeyInValue, Mark::Value)
+                if self.breaks && self.style == Style::Typed && self.key_counts() =>
+            {
+                self.end_key(mark, literal, out)
+            }
             (State::Key, _) => {
                 self.begin_unended(literal.len(), out);
                 self.in_value(mark, literal, out)

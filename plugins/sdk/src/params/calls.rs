@@ -193,7 +193,8 @@ impl Calls {
     /// bytes are behind the header.
     fn follow(&mut self, keep: usize, out: &mut Output) {
         if let Some(call) = self.open.take() {
-            self.open(call.next_name(), keep, out);
+            let name = self.tools.resolve(call.next_name()).to_owned();
+            self.open(&name, keep, out);
         }
     }
 

@@ -59,6 +59,7 @@ impl CallReader {
         self.key = key;
         self.begin_value(keep + value.len(), out);
         self.state = State::Value;
+        self.arguments.pass_line();
         self.arguments.text(&value, keep, out);
     }
 }

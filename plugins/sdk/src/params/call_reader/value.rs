@@ -8,7 +8,7 @@ use crate::Output;
 use crate::json::white;
 
 /// Most words behind a value's end that may be no part of the value, in bytes.
-const WORDS: usize = 48;
+pub(super) const WORDS: usize = 48;
 
 impl CallReader {
     /// Skips white space between a key's element and its value's.
@@ -52,7 +52,8 @@ impl CallReader {
             self.doubt.skip(white);
             return self.resume(keep, out);
         }
-        self.is_broken |= std::mem::take(&mut self.breaks) || !self.style.is_tag(&tag, false);
+        let is_plain = self.style.is_tag(&tag, false) && !self.arguments.is_given(&name);
+        self.is_broken |= std::mem::take(&mut self.breaks) || !is_plain;
         self.arguments.end(keep, out);
         self.arguments.begin_as(&name, reading, out);
         (self.values, self.calls) = (0, 0);
