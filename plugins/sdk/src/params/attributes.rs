@@ -24,7 +24,8 @@ pub(super) fn quoted(text: &str) -> Option<(&str, &str)> {
     text[1..].split_once(quote)
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether the text may be an attribute's name, or a role.
+pub(super) fn is_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte))
 }
 

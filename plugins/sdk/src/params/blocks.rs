@@ -12,11 +12,15 @@
 //! is markup inside a value, and what words make a call incomplete.
 
 mod format;
+mod opening;
+mod turn_tag;
 
 use std::marker::PhantomData;
 
 pub use self::format::{Format, Message, Part};
-use super::{Calls, Tag, Tagged};
+use self::opening::HELD;
+use self::turn_tag::is_role;
+use super::{Calls, Tag};
 use crate::json::Object;
 use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
@@ -125,7 +129,7 @@ impl<F: Format> Parser for Blocks<F> {
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match self.state {
             State::Announced | State::Name | State::Named => out.broken_call(0),
-            State::Turn => self.end_turn_tag(0, out),
+            State::Turn if is_role(self.tag.text(), true) => out.drop_all(),
             State::Body => _ = self.body.end(reason == FinishReason::Stop, out),
             _ => {}
         }
@@ -142,13 +146,6 @@ const fn has_block(mut parts: &[(&str, Part)]) -> bool {
         parts = rest;
     }
     false
-}
-
-/// Whether the tag of a turn names no more than a role and attributes.
-fn is_role(tag: &str) -> bool {
-    let mut words = tag.split_whitespace().skip_while(|word| word.contains('='));
-    words.next();
-    words.all(|word| word.contains('='))
 }
 
 impl<F: Format> Blocks<F> {
@@ -211,7 +208,7 @@ impl<F: Format> Blocks<F> {
                     self.end_turn_tag(0, out);
                 }
             }
-            State::Announced if text.trim_start().is_empty() => {}
+            State::Announced if text.trim_start().is_empty() && out.held() <= HELD => {}
             State::Announced => self.release_as_prose(0, out),
             State::Name => return self.read_tag(text, out),
             State::Named => return self.read_behind_tag(text, out),
@@ -224,93 +221,6 @@ impl<F: Format> Blocks<F> {
             }
         }
         text.len()
-    }
-
-    /// Begins the message whose tag has been read; the `keep` youngest held bytes end the tag.
-    fn begin_message(&mut self, keep: usize, out: &mut Output) {
-        self.end_turn_tag(keep, out);
-        let message = F::message(self.tag.text());
-        self.may_call = message == Message::Calls;
-        match message {
-            Message::Reasoning => self.calls.prose.reasoning(out),
-            Message::Content | Message::Calls => self.calls.prose.content(out),
-        }
-    }
-
-    /// Drops the tag that begins a turn, but for the `keep` youngest held bytes. If it has more words
-    /// than a role and attributes, it is prose.
-    fn end_turn_tag(&mut self, keep: usize, out: &mut Output) {
-        let is_markup = out.held() <= Tag::LONGEST + keep && is_role(self.tag.text());
-        self.state = State::Between;
-        if is_markup {
-            out.drop(out.held() - keep);
-        } else {
-            self.calls.prose.release(keep, out);
-        }
-    }
-
-    /// Whether a call here may have this name or, unless `is_whole`, a name that begins with it.
-    fn fits(&self, name: &str, is_whole: bool) -> bool {
-        let tools = &self.calls.tools;
-        match is_whole {
-            false => tools.may_begin(name),
-            true if self.block == Block::Open => tools.accepts(name),
-            true => tools.contains(tools.resolve(name)),
-        }
-    }
-
-    fn read_tag(&mut self, text: &str, out: &mut Output) -> usize {
-        let mut tag = std::mem::take(&mut self.tag);
-        let tagged = tag.read(text, |name, is_whole| self.fits(name, is_whole));
-        self.tag = tag;
-        match tagged {
-            Tagged::Whole(read) => {
-                self.end_tag(text.len() - read, out);
-                return read;
-            }
-            Tagged::Nothing => self.release_as_prose(0, out),
-            Tagged::Unfinished => {}
-        }
-        text.len()
-    }
-
-    /// Begins what follows the tag of a call, behind which the `keep` youngest bytes are held.
-    fn end_tag(&mut self, keep: usize, out: &mut Output) {
-        if self.block == Block::Open { self.open(keep, out) } else { self.state = State::Named }
-    }
-
-    /// Reads text behind the tag of a call outside a block: white space, or the beginning of its
-    /// arguments. Other text shows that there is no call.
-    fn read_behind_tag(&mut self, text: &str, out: &mut Output) -> usize {
-        let behind = text.trim_start();
-        let begins = !self.takes_json() || behind.starts_with('{');
-        match behind.len() {
-            0 => {}
-            keep if begins => self.open(keep, out),
-            keep => self.release_as_prose(keep, out),
-        }
-        text.len() - behind.len()
-    }
-
-    /// Reads text between the tag of a call and its first parameter, where the arguments may begin
-    /// as one JSON object.
-    fn read_opening(&mut self, text: &str, out: &mut Output) -> usize {
-        let behind = text.trim_start();
-        if behind.starts_with('{') && self.takes_json() {
-            self.begin_body(behind.len(), out);
-            return text.len() - behind.len();
-        }
-        if !behind.is_empty() {
-            self.state = State::Between;
-        }
-        self.calls.text(text, out);
-        text.len()
-    }
-
-    /// Whether the call that was opened last has JSON arguments.
-    fn takes_json(&self) -> bool {
-        let tools = &self.calls.tools;
-        tools.payload(tools.resolve(self.tag.name())) == Payload::Json
     }
 
     /// Begins arguments that are one JSON object, of which the `keep` youngest bytes are held.
@@ -326,16 +236,6 @@ impl<F: Format> Blocks<F> {
             self.state = State::Done;
         }
         end.unwrap_or(text.len())
-    }
-
-    /// Opens the call of the tag, behind which the `keep` youngest bytes are held.
-    fn open(&mut self, keep: usize, out: &mut Output) {
-        let name = self.calls.tools.resolve(self.tag.name()).to_owned();
-        self.calls.open(&name, keep, out);
-        self.state = State::Opened;
-        if self.block == Block::None {
-            self.block = Block::Unopened;
-        }
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.

@@ -4,6 +4,7 @@
 //! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out
 //! as prose.
 
+use super::attributes::is_name;
 use super::{ArgumentsWriter, CallReader, Mark, Progress, Style};
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ const ROLE: usize = 48;
 ///             }
 ///             Tagged::Whole(read) => {
 ///                 self.in_tag = false;
-///                 self.calls.open(self.tag.name(), chunk.len() - read, out).end_anywhere();
+///                 self.calls.open(self.tag.name(), chunk.len() - read, out);
 ///                 if read < chunk.len() {
 ///                     self.calls.text(&chunk[read..], out);
 ///                 }
@@ -134,7 +135,7 @@ impl Calls {
         let end = text.find('\n');
         let Some(role) = &mut self.role else { return };
         role.push_str(&text[..end.unwrap_or(text.len())]);
-        let is_role = role.len() <= ROLE && role.split_whitespace().nth(1).is_none();
+        let is_role = role.len() <= ROLE && is_name(role.trim());
         if !is_role {
             self.role = None;
             self.prose.flow(out);

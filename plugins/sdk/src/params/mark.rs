@@ -9,8 +9,8 @@ use crate::{Output, Reading};
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value;
-    /// one before the end should be part of the marker.
+    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value,
+    /// nor is then one before the end, which should be part of the marker.
     Attribute,
     /// `<parameter name="KEY">VALUE</parameter>`: every byte between the tags is part of the value.
     #[default]
