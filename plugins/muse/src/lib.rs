@@ -9,8 +9,8 @@
 //! is declared by a bare name is shown as a namespace, so the model may write `get_time.get_time`
 //! for `get_time`. `params::Blocks` is the state machine.
 
-use parser_sdk::params::{Blocks, Format, Message, Part, Style};
 use parser_sdk::Descriptor;
+use parser_sdk::params::{Blocks, Format, Message, Part, Style};
 
 /// The parser of one stream.
 pub type Muse = Blocks<Atem>;

@@ -7,7 +7,8 @@ use super::{CallReader, State};
 use crate::Output;
 use crate::json::white;
 
-/// Most words behind a value's end that may be no part of the value, in bytes.
+/// Most words behind a value's end, with white space before them, that may be no part of the value,
+/// in bytes.
 pub(super) const WORDS: usize = 48;
 
 impl CallReader {
@@ -38,7 +39,7 @@ impl CallReader {
     fn may_be_surplus(&self) -> bool {
         let is_end = self.state == State::Between && self.arguments.has_begun() && !self.is_whole;
         let is_plain = is_end && self.values == 0 && self.calls == 0;
-        is_plain && !self.doubt.is_long() && self.doubt.behind().trim().len() <= WORDS
+        is_plain && !self.doubt.is_long() && self.doubt.behind().trim_end().len() <= WORDS
     }
 
     /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the
