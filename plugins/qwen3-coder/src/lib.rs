@@ -4,9 +4,8 @@
 //! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`,
 //! as in the models' chat templates. The host routes prose and string values up to the next marker
 //! without calling the parser. A tag's marker includes the newline before the tag, so that no text
-//! is held to trim that newline; it is the value's where none stands in front of the value, as MiMo
-//! writes values. Inside a call, `params::CallReader` tells markup from values that
-//! look like markup.
+//! is held to trim that newline; it is the value's where none stands in front of the value. Inside a
+//! call, `params::CallReader` tells markup from values that look like markup.
 //!
 //! A call opens when its header is complete and what follows can continue a call. Until then its
 //! bytes are held: they go out as prose if something else follows, and are dropped as a broken call
