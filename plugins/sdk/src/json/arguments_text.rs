@@ -10,7 +10,8 @@
 mod steps;
 
 use super::fence::{TICKS, goes_on, may_close, ticks};
-use super::{Scanner, input::Seek, quoted::Quoted};
+use super::input::{Rest, Seek};
+use super::{Scanner, quoted::Quoted};
 use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
@@ -24,23 +25,25 @@ pub struct ArgumentsText {
     /// Text that may close the fence, held behind the `held` bytes.
     tail: Vec<u8>,
     written: bool,
+    /// Whether text behind a custom tool's `input` was dropped, so that the call is incomplete.
+    is_foreign: bool,
 }
 
 #[derive(Debug)]
 enum Place {
     /// Nothing but white space so far.
     Before,
-    /// In a line that may open a fence.
-    Fence,
+    /// In a line that may open a fence, behind its first white space or before it.
+    Fence(bool),
     /// Before the string `input` of a custom tool's object.
     Seek(Seek),
     /// In an object or a list.
     Json(Scanner),
     Verbatim,
-    /// Inside a string that is decoded, and the object whose `input` it is.
-    String(Quoted, Option<Scanner>),
+    /// Inside a string that is decoded, and the rest of the object whose `input` it is.
+    String(Quoted, Option<Rest>),
     /// In the rest of the object behind its `input`, which is dropped.
-    Rest(Scanner),
+    Rest(Rest),
     /// After the value.
     Ended,
 }
@@ -48,7 +51,8 @@ enum Place {
 impl ArgumentsText {
     /// The arguments of a call with this payload.
     pub fn new(payload: Payload) -> Self {
-        Self { payload, place: Place::Before, held: 0, fenced: false, tail: Vec::new(), written: false }
+        let (place, tail) = (Place::Before, Vec::new());
+        Self { payload, place, held: 0, fenced: false, tail, written: false, is_foreign: false }
     }
 
     /// Arguments that are plain text, whatever they look like.
@@ -147,9 +151,12 @@ impl ArgumentsText {
         matches!(&self.place, Place::String(string, _) if !string.is_escaped())
     }
 
-    /// Completes the call, with `{}` where there are no JSON arguments. To be called before the
-    /// markup behind the arguments is dropped.
+    /// Completes the call, with `{}` where there are no JSON arguments, unless text behind a custom
+    /// tool's `input` was dropped. To be called before the markup behind the arguments is dropped.
     pub fn close(&mut self, out: &mut Output) {
+        if self.is_foreign {
+            return self.give_up(out);
+        }
         self.release(out);
         if !self.written && self.payload == Payload::Json {
             out.derive("{}");
@@ -221,7 +228,7 @@ impl ArgumentsText {
     fn step(&mut self, text: &[u8], out: &mut Output) -> usize {
         match self.place {
             Place::Before => self.before(text, out),
-            Place::Fence => self.fence(text, out),
+            Place::Fence(_) => self.fence(text, out),
             Place::Seek(_) => self.seek(text, out),
             Place::String(..) => self.string(text, out),
             Place::Json(_) => self.value(text, out),

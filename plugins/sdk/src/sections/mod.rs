@@ -9,8 +9,8 @@
 //! holds. Inside arguments all markers that don't end them are text, and inside a string all but
 //! the turn's end and those that are tokens: these break the call off. A call is over with its
 //! JSON: text behind it that names a declared tool, as a header without its marker does, is the
-//! next call, and all else is prose. Text that turns out to be no header goes out as prose; in a
-//! section, whose own markers are dropped, without the marker before it. A header that the turn's
+//! next call, and all else is prose. Text that turns out to be no header, since no tool can have the
+//! name that it says, goes out as prose with what follows it; in a section, whose own markers are dropped, without the marker before it. A header that the turn's
 //! end cuts off is the opening of a broken call and is dropped, as is a call without anything in
 //! it. Where no tool may be called, calls are text.
 //!
@@ -181,13 +181,14 @@ impl<F: Format> Sections<F> {
     /// Opens the call if its header is whole. The `keep` youngest bytes belong to a marker.
     fn read_header(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
-        match header.head(F::KIND) {
-            Head::Unfinished => {}
-            Head::Says(says, at) => {
-                let (name, arguments) = (F::name(says, &self.tools), header.text[at..].to_owned());
-                self.open(name, &arguments, out);
-            }
-            Head::Nothing => {
+        let call = match header.head(F::KIND) {
+            Head::Unfinished => return,
+            Head::Says(says, at) => Some((F::name(says, &self.tools), header.text[at..].to_owned())),
+            Head::Nothing => None,
+        };
+        match call.filter(|(name, _)| self.tools.accepts(name)) {
+            Some((name, arguments)) => self.open(name, &arguments, out),
+            None => {
                 self.release_as_prose(keep, out);
                 if keep == 0 {
                     self.prose.flow(out);
