@@ -61,7 +61,7 @@ enum State {
     /// are those that may stand before the call.
     Open(Name, &'static [u8]),
     Prose,
-    /// In a header: the role.
+    /// In a header: the role, one word.
     Role,
     /// In an object that may be a call, with the number of bytes of markup that are held before it.
     Bare(Bare, usize),
@@ -155,7 +155,7 @@ impl Llama3 {
             }
             State::Prose => out.until_marker(Route::Content),
             State::Role => {
-                let end = out.drop_line(text.as_bytes());
+                let end = out.drop_role(text.as_bytes());
                 self.state = if end.is_some() { START } else { State::Role };
                 return end.unwrap_or(text.len());
             }

@@ -41,7 +41,7 @@ enum State {
     /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out
     /// as prose too.
     Mentioned,
-    /// In the role: the rest of the line after `<|im_start|>`.
+    /// In the role: the word after `<|im_start|>`.
     Role,
     /// In a call's JSON.
     Call,
@@ -134,7 +134,7 @@ impl Qwen3 {
     /// Drops the role of a turn's header. Returns how many bytes of `text` it read, as `json` and
     /// `after_json` do.
     fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let end = out.drop_line(text);
+        let end = out.drop_role(text);
         if end.is_some() {
             self.state = State::Prose;
         }

@@ -25,7 +25,7 @@ pub struct ArgumentsText {
     /// Text that may close the fence, held behind the `held` bytes.
     tail: Vec<u8>,
     written: bool,
-    /// Whether text behind a custom tool's `input` was dropped, so that the call is incomplete.
+    /// Whether text beside the arguments was dropped, so that the call is incomplete.
     is_foreign: bool,
 }
 
@@ -110,6 +110,16 @@ impl ArgumentsText {
         None
     }
 
+    /// Whether the arguments go out as they are, with nothing in them that ends them.
+    pub fn is_verbatim(&self) -> bool {
+        matches!(self.place, Place::Verbatim)
+    }
+
+    /// Makes the call incomplete, however its arguments end: words beside them were dropped.
+    pub fn mark_incomplete(&mut self) {
+        self.is_foreign = true;
+    }
+
     /// Reports a marker that doesn't end the arguments. Outside of a string it isn't JSON, so the
     /// rest is passed on verbatim.
     pub fn interrupt(&mut self) {
@@ -151,8 +161,8 @@ impl ArgumentsText {
         matches!(&self.place, Place::String(string, _) if !string.is_escaped())
     }
 
-    /// Completes the call, with `{}` where there are no JSON arguments, unless text behind a custom
-    /// tool's `input` was dropped. To be called before the markup behind the arguments is dropped.
+    /// Completes the call, with `{}` where there are no JSON arguments, unless text beside
+    /// them was dropped. To be called before the markup behind the arguments is dropped.
     pub fn close(&mut self, out: &mut Output) {
         if self.is_foreign {
             return self.give_up(out);

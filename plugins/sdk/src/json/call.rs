@@ -255,8 +255,8 @@ impl Call {
         if tools.contains(&name) {
             return Some(name.into_owned());
         }
-        let raw = String::from_utf8_lossy(self.scanner.raw_string()?);
-        is_plausible(&raw).then(|| raw.into_owned())
+        let raw = self.scanner.raw_string().filter(|_| is_plausible(&name))?;
+        Some(String::from_utf8_lossy(raw).into_owned())
     }
 
     /// Route of the present byte, which is at offset `read`.

@@ -113,7 +113,12 @@ impl<F: Format> Parser for Sections<F> {
     fn text(&mut self, chunk: &str, out: &mut Output) {
         match &mut self.state {
             State::Prose | State::Mentioned => self.prose.flow(out),
-            State::Role => self.role(chunk, out),
+            State::Role => {
+                if out.drop_role(chunk.as_bytes()).is_some() {
+                    self.state = State::Prose;
+                    self.prose.flow(out);
+                }
+            }
             State::Header(header) => {
                 if header.push(chunk) {
                     self.read_header(0, out);
@@ -164,17 +169,6 @@ impl<F: Format> Sections<F> {
     fn look_ahead(&self, out: &mut Output) {
         if matches!(self.state, State::Header(_)) {
             out.hold_head(header::ENDS);
-        }
-    }
-
-    /// Reads the word after a role's marker.
-    fn role(&mut self, chunk: &str, out: &mut Output) {
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let word = chunk.bytes().take_while(is_word).count();
-        out.drop(word);
-        if word < chunk.len() {
-            self.state = State::Prose;
-            self.prose.flow(out);
         }
     }
 
