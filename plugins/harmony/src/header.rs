@@ -6,9 +6,11 @@
 //! Invariant: a header's length is bounded, and the result of reading a header doesn't depend on
 //! how the stream is cut into chunks.
 
-/// Most words that a header has between two markers; longer text is prose. Well-formed headers have
-/// three: `commentary to=functions.x json`.
+/// Most words that a header has before its channel; longer text is prose.
 const WORDS: usize = 6;
+/// Most words between two later markers; well-formed headers have three: `commentary
+/// to=functions.x json`.
+const LATER_WORDS: usize = 8;
 /// Most bytes that a header has between two markers; a longer text is prose.
 const BYTES: usize = 256;
 /// Most of these bytes beside recipients, whose names may be long: what is no header is held no
@@ -141,15 +143,17 @@ impl Header {
         self.plain += if self.at == At::Recipient { 0 } else { next.len_utf8() };
         let is_letter = !next.is_ascii() && next.is_alphabetic();
         let is_long = self.text.len() >= BYTES || self.plain > PLAIN;
-        next == '{' || is_letter || self.count > WORDS || is_long
+        let is_later = matches!(self.part, Part::Channel | Part::Type);
+        let words = if is_later { LATER_WORDS } else { WORDS };
+        next == '{' || is_letter || self.count > words || is_long
     }
 
     /// Reads the text before a marker that begins `part`. Of what `read` leaves, a recipient and
     /// [`RAW`] count, and single words are garbage. A sentence is none of the header's: returns its
     /// length in bytes, and that of the text behind it. In a header that names a tool it is
-    /// [noted](Self::has_words), unless a channel begins the header again.
+    /// [noted](Self::has_words), unless a part that came before begins the header again.
     pub(crate) fn begin_part(&mut self, part: Part) -> Option<(usize, usize)> {
-        let is_again = part == Part::Channel && matches!(self.part, Part::Channel | Part::Type);
+        let is_again = part == self.part || (part == Part::Channel && self.part == Part::Type);
         let garbage = self.read(false);
         self.is_raw |= self.part == Part::Type && garbage.trim() == RAW;
         let (before, recipient) = garbage.split_at(garbage.rfind(TO).unwrap_or(garbage.len()));
@@ -162,7 +166,7 @@ impl Header {
         }
         let has_words = self.is_sentence(words);
         if has_words && names_tool && is_again {
-            (*self, names_tool) = (Self::new(part), false);
+            (self.recipient, self.misplaced, names_tool) = (None, None, false);
         }
         self.has_words |= has_words && names_tool;
         (self.part, self.count, self.plain) = (part, 0, 0);

@@ -7,8 +7,8 @@
 //! marker, without calling the parser. Headers are held. Malformed output:
 //! - A word of garbage in a header that has its `<|message|>` is dropped with the header. The last
 //!   channel and the last tool named count. A sentence there is a message of its own, before the
-//!   header's; behind a tool's name it makes the call incomplete, or ends the header if another
-//!   channel follows.
+//!   header's; behind a tool's name it makes the call incomplete, or is prose if the
+//!   header begins again behind it.
 //! - In a header that another marker ends, or that is too long, the text that can't be a header's
 //!   is the message's body. The message is a call only if that body begins with `{`, or `<|call|>`
 //!   ends it.

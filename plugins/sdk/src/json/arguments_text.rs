@@ -174,13 +174,15 @@ impl ArgumentsText {
         out.close();
     }
 
-    /// Ends the call with the turn: closes it if the arguments are complete. The host itself judges
-    /// JSON that went out verbatim.
+    /// Ends the call with the turn: closes it if the arguments are complete. Those that went out
+    /// verbatim are, if they are text: in JSON a marker may have been lost.
     pub fn finish(&mut self, out: &mut Output) {
         self.release(out);
-        let is_text = self.payload == Payload::Text && matches!(self.place, Place::Verbatim);
-        if is_text || self.is_empty() || self.has_ended() {
-            self.close(out);
+        match (self.payload, &self.place) {
+            (Payload::Json, Place::Verbatim) => self.give_up(out),
+            (Payload::Text, Place::Verbatim) => self.close(out),
+            _ if self.is_empty() || self.has_ended() => self.close(out),
+            _ => {}
         }
     }
 

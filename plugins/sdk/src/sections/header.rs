@@ -15,7 +15,7 @@ pub(super) const ENDS: &[u8; 3] = b"\n{`";
 /// A call's header as far as it has been read; all its bytes are held.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    /// Length in bytes of the marker before the header.
+    /// Length in bytes of the marker before the header, if it is held.
     pub(super) opening: usize,
     pub(super) text: String,
     /// Offset in `text` of the separator.

@@ -92,6 +92,8 @@ enum State {
     /// After a call's JSON, before a marker: text that may be the header of a call without its
     /// marker, all held.
     Called(Header),
+    /// There, in prose.
+    Behind,
 }
 
 impl<F: Format> Parser for Sections<F> {
@@ -112,7 +114,7 @@ impl<F: Format> Parser for Sections<F> {
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         match &mut self.state {
-            State::Prose | State::Mentioned => self.prose.flow(out),
+            State::Prose | State::Behind | State::Mentioned => self.prose.flow(out),
             State::Role => {
                 if out.drop_role(chunk.as_bytes()).is_some() {
                     self.state = State::Prose;
@@ -142,7 +144,11 @@ impl<F: Format> Parser for Sections<F> {
                 return self.text(literal, out);
             }
             State::Arguments(arguments) => arguments.mark(mark, out),
-            State::Called(_) => self.mark_after_call(mark, literal, out),
+            State::Role => {
+                out.drop(out.held() - literal.len());
+                false
+            }
+            State::Called(_) | State::Behind => self.mark_after_call(mark, literal, out),
             _ => false,
         };
         if !settled {
@@ -153,6 +159,7 @@ impl<F: Format> Parser for Sections<F> {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.state {
+            State::Role => out.drop_all(),
             State::Arguments(arguments) => arguments.finish(reason == FinishReason::Stop, out),
             State::Header(header) if header.is_opening() => out.broken_call(0),
             _ => self.prose.release(0, out),
@@ -234,11 +241,12 @@ impl<F: Format> Sections<F> {
     /// Releases the held bytes as prose, since they are no call, but for the `keep` youngest bytes.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
+        let is_mentioned = !self.in_section && header.opening > 0;
         if self.in_section {
             out.drop(header.opening);
         }
         self.prose.release(keep, out);
-        self.state = if self.in_section { State::Prose } else { State::Mentioned };
+        self.state = if is_mentioned { State::Mentioned } else { State::Prose };
     }
 
     fn mark_in_prose(&mut self, mark: Mark, literal: &str, out: &mut Output) {
