@@ -113,13 +113,10 @@ impl Parser for Harmony {
         match &mut self.header {
             None => self.body.marker(index, out),
             Some(header) if goes_on => {
-                let is_foreign = header.is_foreign;
-                let words = header.begin_part(part(index));
-                let tail = MARKERS[index].len() + 4;
-                if let Some((words, behind)) = words {
-                    out.drop(out.held() - words - behind - tail);
+                if let Some((words, behind)) = header.begin_part(part(index)) {
+                    out.drop(out.held() - words - behind - MARKERS[index].len() - 4);
                     out.message("");
-                    out.take(if is_foreign { Route::Reasoning } else { Route::Content }, words);
+                    out.take(if header.is_foreign { Route::Reasoning } else { Route::Content }, words);
                     out.close();
                 }
             }

@@ -18,6 +18,9 @@ use super::keys::{Foreign, Key, Keys};
 use super::{Event, Scanner};
 use crate::{Output, Payload, Route, Tools, is_plausible};
 
+/// The literal that counts as no arguments; longer words in its place are foreign.
+const NULL: &str = "null";
+
 /// State of a call after the bytes read so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
@@ -221,8 +224,12 @@ impl Call {
     }
 
     fn end_arguments(&mut self, at: usize) {
-        if let Some(arguments) = &mut self.arguments {
-            arguments.end.get_or_insert(at);
+        let Some(arguments) = self.arguments.as_mut().filter(|arguments| arguments.end.is_none()) else {
+            return;
+        };
+        arguments.end = Some(at);
+        if arguments.route == Route::Drop && at - arguments.start != NULL.len() {
+            self.foreign.add();
         }
     }
 

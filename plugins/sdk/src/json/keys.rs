@@ -50,6 +50,11 @@ impl Foreign {
         }
     }
 
+    /// Reports such text.
+    pub(super) fn add(&mut self) {
+        self.found = true;
+    }
+
     /// Whether there was such text, in an object that ends here.
     pub(super) fn is_found(&self) -> bool {
         self.found || self.at_key
