@@ -122,10 +122,10 @@ impl Parser for Qwen3 {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if self.state != State::Call {
-            return if self.state == State::Role {
-                out.drop_all()
-            };
+        match self.state {
+            State::Call => {}
+            State::Role => return out.drop_all(),
+            _ => return,
         }
         if !self.call.is_opened() {
             out.broken_call(0);

@@ -40,9 +40,8 @@ pub struct Call {
     read: usize,
     object: bool,
     key: Key,
-    opened: bool,
-    /// Whether the call is of a custom tool.
-    custom: bool,
+    /// What the call carries, once it is open.
+    payload: Option<Payload>,
     arguments: Option<ArgumentsSpan>,
     input: Input,
     keys: Keys,
@@ -79,7 +78,11 @@ impl Call {
 
     /// Whether the call was opened in the output, which can't be undone.
     pub fn is_opened(&self) -> bool {
-        self.opened
+        self.payload.is_some()
+    }
+
+    fn is_custom(&self) -> bool {
+        self.payload == Some(Payload::Text)
     }
 
     /// Whether the arguments have been written to their end.
@@ -126,7 +129,7 @@ impl Call {
                     }
                     Event::ValueEnd => self.end_value(byte),
                     Event::ValueEndBefore => self.end_arguments(self.read),
-                    Event::End if self.opened => {
+                    Event::End if self.is_opened() => {
                         self.end_arguments(self.read);
                         out.take(route, run);
                         out.drop(1);
@@ -139,7 +142,7 @@ impl Call {
                 }
             }
             let bytes = skipped.max(1);
-            let mut held = !self.opened;
+            let mut held = !self.is_opened();
             if !matches!(self.input, Input::No) {
                 out.take(route, std::mem::take(&mut run));
                 held |= self.seek(&text[index..index + bytes], out);
@@ -163,14 +166,14 @@ impl Call {
     /// Completes the call, with `{}` where the model wrote no arguments, unless there was text that
     /// no part of the call takes. To be called before the markup behind the call is dropped.
     pub fn close(&mut self, out: &mut Output) {
-        if self.foreign.is_found() || self.input.is_foreign() {
+        if self.foreign.is_found(Some(&self.scanner)) || self.input.is_foreign() {
             return self.give_up(out);
         }
         self.release(out);
         let written = self.arguments.as_ref().is_some_and(|arguments| {
             arguments.route != Route::Drop && arguments.end.unwrap_or(self.read) > arguments.start
         });
-        if !written && !self.custom {
+        if !written && !self.is_custom() {
             out.derive("{}");
         }
         out.close();
@@ -180,7 +183,7 @@ impl Call {
     /// [`Call::close`] does it too.
     pub fn release(&mut self, out: &mut Output) {
         if let (Input::Sought(_), Some(arguments)) = (&self.input, &self.arguments) {
-            if self.opened {
+            if self.is_opened() {
                 out.take(arguments.route, self.read - arguments.start);
             }
             self.input = Input::No;
@@ -197,7 +200,7 @@ impl Call {
     fn key(&self) -> Key {
         match self.keys.key(self.scanner.string().as_deref()) {
             Key::Arguments if self.arguments.is_some() => Key::Other,
-            Key::Name if self.opened => Key::Other,
+            Key::Name if self.is_opened() => Key::Other,
             key => key,
         }
     }
@@ -210,7 +213,7 @@ impl Call {
                 _ => (Route::Arguments, self.read),
             };
             self.arguments = Some(ArgumentsSpan { route, start, end: None });
-            if byte == b'{' && (self.custom || !self.opened) {
+            if byte == b'{' && (self.is_custom() || !self.is_opened()) {
                 self.input = Input::Sought(Seek::default());
             }
         }
@@ -238,8 +241,8 @@ impl Call {
     fn open(&mut self, tools: &Tools, out: &mut Output) -> bool {
         let Some(name) = self.name(tools) else { return false };
         let payload = tools.payload(&name);
-        (self.opened, self.custom) = (true, payload == Payload::Text);
-        if let (true, Input::Read(input, rest)) = (self.custom, std::mem::take(&mut self.input)) {
+        self.payload = Some(payload);
+        if let (true, Input::Read(input, rest)) = (self.is_custom(), std::mem::take(&mut self.input)) {
             self.arguments = Some(input);
             self.input = Input::Behind(rest);
         }

@@ -43,6 +43,7 @@ impl Foreign {
             }
             Event::ValueEnd => {
                 self.found |= self.at_key && scanner.raw_string() != Some(b"");
+                self.found |= !is_part && has_words(scanner);
                 self.at_key = false;
             }
             Event::Stray => self.found = true,
@@ -55,10 +56,16 @@ impl Foreign {
         self.found = true;
     }
 
-    /// Whether there was such text, in an object that ends here.
-    pub(super) fn is_found(&self) -> bool {
-        self.found || self.at_key
+    /// Whether there was such text, in an object that ends here; `scanner` is in one that doesn't.
+    pub(super) fn is_found(&self, scanner: Option<&Scanner>) -> bool {
+        let in_words = |scanner: &Scanner| scanner.in_string() && has_words(scanner);
+        self.found || self.at_key || scanner.is_some_and(in_words)
     }
+}
+
+/// Whether the last string is several words, as no id or type is.
+fn has_words(scanner: &Scanner) -> bool {
+    scanner.raw_string().is_some_and(|text| text.contains(&b' '))
 }
 
 /// A format's keys, where they aren't the usual ones: `name`, and `arguments` or `parameters`.

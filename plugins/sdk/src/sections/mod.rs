@@ -187,14 +187,12 @@ impl<F: Format> Sections<F> {
             Head::Says(says, at) => Some((F::name(says, &self.tools), header.text[at..].to_owned())),
             Head::Nothing => None,
         };
-        match call.filter(|(name, _)| self.tools.accepts(name)) {
-            Some((name, arguments)) => self.open(name, &arguments, out),
-            None => {
-                self.release_as_prose(keep, out);
-                if keep == 0 {
-                    self.prose.flow(out);
-                }
-            }
+        if let Some((name, arguments)) = call.filter(|(name, _)| self.tools.accepts(name)) {
+            return self.open(name, &arguments, out);
+        }
+        self.release_as_prose(keep, out);
+        if keep == 0 {
+            self.prose.flow(out);
         }
     }
 

@@ -46,7 +46,7 @@ impl Call {
                 let (mut input, mut rest) = (*input, std::mem::take(rest));
                 rest.read(bytes);
                 input.end = Some(self.read);
-                if self.opened {
+                if self.is_opened() {
                     self.arguments = Some(input);
                     self.input = Input::Behind(rest);
                 } else {
@@ -65,7 +65,7 @@ impl Call {
         let start = self.read + 1;
         let input = ArgumentsSpan { route: Route::ArgumentsUnescaped, start, end: None };
         self.input = Input::Inside(input, seek.into_rest());
-        if let (true, Some(arguments)) = (self.opened, &mut self.arguments) {
+        if let (true, Some(arguments)) = (self.is_opened(), &mut self.arguments) {
             out.drop(self.read - arguments.start);
             *arguments = input;
         }

@@ -9,7 +9,7 @@ impl Call {
     pub(super) fn look_ahead(&mut self, out: &mut Output) {
         match self.input {
             _ if !self.object => {}
-            _ if !self.opened => out.hold_head(b",}"),
+            _ if !self.is_opened() => out.hold_head(b",}"),
             Input::Sought(_) | Input::Read(..) | Input::Behind(_) => {}
             Input::No if self.arguments.is_none() => out.hold_head(b"{}"),
             Input::No if self.route() == Route::Arguments => {

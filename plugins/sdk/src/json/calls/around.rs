@@ -74,7 +74,7 @@ impl Calls {
     /// Closes the call in an object that ended or is cut off behind the call.
     pub(super) fn close(&mut self, out: &mut Output) {
         if let State::Behind(mut call) = std::mem::replace(&mut self.state, State::Between) {
-            if self.foreign.is_found() { call.give_up(out) } else { call.close(out) }
+            if self.foreign.is_found(self.around.last()) { call.give_up(out) } else { call.close(out) }
         }
     }
 }
