@@ -281,7 +281,12 @@ impl Recorded<'_> {
             let Head::ToolCall(call) = &item.head else { continue };
             let name = call.name.as_str();
             let is_head = |at: &usize| match &self.output[at - 1..=*at] {
-                [Piece::Marker(..), Piece::Text(text)] => text.contains(name),
+                // A marker on both sides of the name separates, and begins nothing.
+                [marker @ Piece::Marker(..), _] if self.output.get(at + 1) == Some(marker) => false,
+                // Behind brackets stands a header without its marker.
+                [Piece::Marker(..), Piece::Text(text)] => {
+                    text.find(name).is_some_and(|place| !text[..place].contains('}'))
+                }
                 _ => false,
             };
             let Some(at) = (from..self.length()).find(is_head) else { continue };
