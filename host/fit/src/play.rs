@@ -43,8 +43,8 @@ impl Played<'_> {
 
     /// The turn as a case.
     pub(crate) fn case(&self, probe: &Probe, cut: &Cut, mode: &str, size: usize) -> Value {
-        let chunks =
-            if mode == "id" { self.by_id(&cut.output, size) } else { pieces(cut.output.as_str(), size) };
+        let output = self.output(&cut.output, probe.with_line_ends);
+        let chunks = if mode == "id" { by_id(&output, size) } else { by_text(&output, size) };
         let declared = if probe.is_nullable() { Declared::Nullable } else { Declared::All };
         let parameters = parameters(declared);
         let tools: Vec<Value> =
@@ -59,22 +59,24 @@ impl Played<'_> {
         })
     }
 
-    /// Chunks in which the markers that the template wrote are tokens.
-    fn by_id(&self, output: &Text, size: usize) -> Vec<Value> {
-        let mut chunks = Vec::new();
+    /// The output with the markers that the template wrote, and perhaps a line end between two of
+    /// them.
+    fn output(&self, output: &Text, with_line_ends: bool) -> Vec<Piece> {
+        let mut all: Vec<Piece> = Vec::new();
         for (origin, run) in output.runs() {
             let split = match origin {
                 Origin::Template => by_marker(run, self.markers),
                 Origin::Request => vec![Piece::Text(run.to_owned())],
             };
             for piece in split {
-                match piece {
-                    Piece::Marker(_, literal) => chunks.push(json!({ "text": literal, "ids": [] })),
-                    Piece::Text(text) => chunks.extend(pieces(&text, size)),
+                let is_marker = |piece: Option<&Piece>| matches!(piece, Some(Piece::Marker(..)));
+                if with_line_ends && is_marker(all.last()) && is_marker(Some(&piece)) {
+                    all.push(Piece::Text("\n".to_owned()));
                 }
+                all.push(piece);
             }
         }
-        chunks
+        all
     }
 
     /// Whether the items are the probe: names and texts exact, arguments equal as JSON values.
@@ -112,6 +114,26 @@ fn expected(probe: &Probe) -> Vec<Value> {
         |(name, arguments)| json!({ "type": "tool_call", "name": name, "arguments": arguments.to_string() }),
     );
     reasoning.into_iter().chain(text).chain(calls).collect()
+}
+
+/// Chunks in which markers are tokens.
+fn by_id(output: &[Piece], size: usize) -> Vec<Value> {
+    let mut chunks = Vec::new();
+    for piece in output {
+        match piece {
+            Piece::Marker(_, literal) => chunks.push(json!({ "text": literal, "ids": [] })),
+            Piece::Text(text) => chunks.extend(pieces(text, size)),
+        }
+    }
+    chunks
+}
+
+/// Chunks in which markers are text.
+fn by_text(output: &[Piece], size: usize) -> Vec<Value> {
+    let text = |piece: &Piece| match piece {
+        Piece::Marker(_, text) | Piece::Text(text) => text.clone(),
+    };
+    pieces(&output.iter().map(text).collect::<String>(), size)
 }
 
 /// The text in chunks of `size` characters.

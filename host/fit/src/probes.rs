@@ -25,6 +25,9 @@ pub(crate) struct Probe {
     pub(crate) twins: Vec<Value>,
     /// Whether a value spells a marker, which only ids can tell from the marker itself.
     pub(crate) only_by_id: bool,
+    /// Whether the turn is played with a line end between markers that the template writes side by
+    /// side: models put one there.
+    pub(crate) with_line_ends: bool,
 }
 
 impl Probe {
@@ -108,6 +111,10 @@ pub(crate) fn probes(markers: &[String]) -> Vec<Probe> {
         prose("text-call", None, text, vec![call(0)]),
         prose("reasoning-text-call", reasoning, text, vec![call(0)]),
         Probe::calls("another-name", vec![call(2)]),
+        Probe {
+            with_line_ends: true,
+            ..Probe::value("line-ends", json!({ "zkone": "zqv1", "zktwo": "zqv2" }))
+        },
     ];
     probes.extend(values());
     probes.extend(markers.iter().enumerate().map(|(index, marker)| Probe {
