@@ -5,6 +5,7 @@
 //! `items` owns it.
 
 mod parameters;
+mod repeated;
 mod value;
 
 use std::sync::Arc;

@@ -8,9 +8,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::repeated::Repeated;
 use super::value::Value;
 use crate::step_error::StepError;
-use crate::values::Schema;
+use crate::values::{Schema, is_list_alone};
 use contract::json_text::escape;
 use contract::{ParameterValue, Payload, Segment, Tool, Types};
 
@@ -31,14 +32,15 @@ pub(super) struct Parameters {
     /// The tool's schema, once a place inside a value was asked for.
     schema: Option<Schema>,
     /// Places that have been written, lists and objects among them.
-    written: BTreeSet<Vec<Segment>>,
+    pub(super) written: BTreeSet<Vec<Segment>>,
     /// Objects and lists that are open, from the arguments themselves on.
-    open: Vec<Container>,
+    pub(super) open: Vec<Container>,
     /// Place of the innermost of them.
-    inner: Vec<Segment>,
+    pub(super) inner: Vec<Segment>,
     /// Place of the open value.
-    place: Vec<Segment>,
+    pub(super) place: Vec<Segment>,
     value: Option<Value>,
+    pub(super) repeated: Repeated,
     has_misfit: bool,
 }
 
@@ -55,9 +57,9 @@ enum Fit {
 
 /// An open object or list.
 #[derive(Debug)]
-struct Container {
+pub(super) struct Container {
     is_list: bool,
-    members: u32,
+    pub(super) members: u32,
 }
 
 impl Parameters {
@@ -98,13 +100,14 @@ impl Parameters {
             self.inner.clone_from(&self.place);
         }
         self.end(out);
+        let path = self.of_repeated(path, out);
         let value = if self.is_text {
             self.plain(&path)
         } else {
             match self.open_around(&path, out)? {
                 Fit::Fits => Value::begin(self.types(&path), reading),
                 fit => {
-                    self.has_misfit |= fit == Fit::Misfit;
+                    self.has_misfit |= fit == Fit::Misfit || is_list_alone(self.types(&path));
                     Value::LeftOut
                 }
             }
@@ -122,14 +125,17 @@ impl Parameters {
 
     /// Ends the open value.
     pub(super) fn end(&mut self, out: &mut String) {
-        if let Some(value) = self.value.take() {
-            value.end(out);
+        let Some(value) = self.value.take() else { return };
+        match value.item() {
+            Some(item) => self.repeated.item = Some(item.to_owned()),
+            None => value.end(out),
         }
     }
 
     /// Ends the arguments. Those that lack a value stay open, so that nobody takes them for whole.
     pub(super) fn close(&mut self, out: &mut String) {
         self.end(out);
+        self.end_item(out);
         if !self.has_misfit {
             self.close_to(0, out);
         }
@@ -212,7 +218,7 @@ impl Parameters {
         if goes_on { Ok(()) } else { Err(StepError::Place) }
     }
 
-    fn open_container(&mut self, first: &Segment, out: &mut String) {
+    pub(super) fn open_container(&mut self, first: &Segment, out: &mut String) {
         let is_list = matches!(first, Segment::Item(_));
         out.push(if is_list { '[' } else { '{' });
         self.open.push(Container { is_list, members: 0 });
@@ -225,7 +231,7 @@ impl Parameters {
     }
 
     /// Writes what stands before a member of the innermost container.
-    fn member(&mut self, segment: &Segment, out: &mut String) {
+    pub(super) fn member(&mut self, segment: &Segment, out: &mut String) {
         let Some(container) = self.open.last_mut() else { return };
         if container.members > 0 {
             out.push_str(", ");
@@ -239,7 +245,7 @@ impl Parameters {
     }
 
     /// Types that the value at this place may have.
-    fn types(&mut self, path: &[Segment]) -> Types {
+    pub(super) fn types(&mut self, path: &[Segment]) -> Types {
         let Some(tool) = self.tool.map(|at| &self.tools[at]) else { return Types::STRING };
         if let [Segment::Key(key)] = path {
             let listed = tool.parameters.iter().find(|parameter| parameter.name == *key);
