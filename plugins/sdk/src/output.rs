@@ -106,6 +106,15 @@ impl Output {
         end
     }
 
+    /// Drops the word with which `text` begins, the role behind a turn's marker; `text` must be all
+    /// that is held. Returns the word's length in bytes if it ended; what follows is no markup.
+    pub fn drop_role(&mut self, text: &[u8]) -> Option<usize> {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let end = text.iter().position(|byte| !is_word(byte));
+        self.drop(end.unwrap_or(text.len()));
+        end
+    }
+
     /// Routes all held bytes.
     pub fn rest(&mut self, route: Route) {
         self.take(route, self.held);
