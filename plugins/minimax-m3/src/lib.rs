@@ -10,9 +10,10 @@
 //! model is not to think; `[e~[` ends it.
 //!
 //! - A tag without the token is text, and so is the token without a tag.
-//! - A call behind the token needs no block if its tool is declared. Text that stands in a call and
-//!   in no element is dropped.
-//! - Ends of elements may be missing, and the first tag of one, if the last is there.
+//! - A call behind the token needs no block if its tool is declared. One with text that stands in no
+//!   element is incomplete.
+//! - Ends of elements may be missing, and the first tag of one, if the last is there. Inside a value
+//!   the call's end is text, unless something outside of calls follows.
 
 mod call;
 mod tag;
@@ -60,7 +61,7 @@ pub struct MiniMaxM3 {
 #[derive(Debug)]
 enum State {
     Prose,
-    /// In the line behind a turn's marker.
+    /// Behind a turn's marker, in its role.
     Role,
     /// Behind the marker of a tag: the text since.
     Tag(String),
@@ -173,7 +174,7 @@ impl MiniMaxM3 {
         match &mut self.state {
             State::Prose => self.prose.flow(out),
             State::Role => {
-                let end = out.drop_line(text.as_bytes());
+                let end = out.drop_role(text.as_bytes());
                 if end.is_some() {
                     self.state = State::Prose;
                 }
@@ -254,7 +255,10 @@ impl MiniMaxM3 {
         if progress == Progress::Inside {
             return;
         }
-        call.close(out);
+        match progress {
+            Progress::Followed(_) if !call.is_over() => out.message(""),
+            _ => call.close(out),
+        }
         match progress {
             Progress::Followed(name) => self.open(&name, keep, out),
             progress => {

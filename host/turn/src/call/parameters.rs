@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::repeated::Repeated;
 use super::value::Value;
 use crate::step_error::StepError;
-use crate::values::{Schema, is_list_alone};
+use crate::values::Schema;
 use contract::json_text::escape;
 use contract::{ParameterValue, Payload, Segment, Tool, Types};
 
@@ -44,17 +44,6 @@ pub(super) struct Parameters {
     has_misfit: bool,
 }
 
-/// Whether a value has its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    /// The value is to be written.
-    Fits,
-    /// The place was written before, or what is around it is closed.
-    Written,
-    /// What is around it is of the other kind.
-    Misfit,
-}
-
 /// An open object or list.
 #[derive(Debug)]
 pub(super) struct Container {
@@ -74,7 +63,7 @@ impl Parameters {
         self.value.is_some()
     }
 
-    /// Whether a value was left out because what is around it is of the other kind.
+    /// Whether a value was left out because it had no place.
     pub(super) fn has_misfit(&self) -> bool {
         self.has_misfit
     }
@@ -104,13 +93,9 @@ impl Parameters {
         let value = if self.is_text {
             self.plain(&path)
         } else {
-            match self.open_around(&path, out)? {
-                Fit::Fits => Value::begin(self.types(&path), reading),
-                fit => {
-                    self.has_misfit |= fit == Fit::Misfit || is_list_alone(self.types(&path));
-                    Value::LeftOut
-                }
-            }
+            let has_place = self.open_around(&path, out)?;
+            self.has_misfit |= !has_place;
+            if has_place { Value::begin(self.types(&path), reading) } else { Value::LeftOut }
         };
         (self.place, self.value) = (path, Some(value));
         Ok(())
@@ -170,16 +155,14 @@ impl Parameters {
         types.allows(Types::ARRAY) || !types.allows(Types::OBJECT)
     }
 
-    /// Opens what is around `path`, and writes what stands before its value, if the value has its
-    /// place.
-    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<Fit, StepError> {
+    /// Opens what is around `path`, and writes what stands before its value. Returns whether the
+    /// value has its place: what is around it is of its kind and open, and it wasn't written before.
+    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<bool, StepError> {
         let parents = &path[..path.len() - 1];
         let common = self.inner.iter().zip(parents).take_while(|(open, parent)| open == parent).count();
-        if !self.fits_kinds(path, common) {
-            return Ok(Fit::Misfit);
-        }
-        if (common + 1..=path.len()).any(|length| self.written.contains(&path[..length])) {
-            return Ok(Fit::Written);
+        let is_written = || (common + 1..=path.len()).any(|length| self.written.contains(&path[..length]));
+        if !self.fits_kinds(path, common) || is_written() {
+            return Ok(false);
         }
         self.check_items(path, common)?;
         if self.open.is_empty() {
@@ -194,7 +177,7 @@ impl Parameters {
             }
         }
         self.inner = parents.to_vec();
-        Ok(Fit::Fits)
+        Ok(true)
     }
 
     /// Whether the way to `path`, of which the first `common` steps are open, leads through objects

@@ -114,7 +114,8 @@ fn integer(text: &str) -> Option<String> {
     if is_zero {
         return Some([sign, "0"].concat());
     }
-    let length = usize::try_from(exponent.parse::<i64>().ok()?.checked_add_unsigned(whole.len() as u64)?).ok()?;
+    let length =
+        usize::try_from(exponent.parse::<i64>().ok()?.checked_add_unsigned(whole.len() as u64)?).ok()?;
     if length < behind || length > NUMBER {
         return None;
     }
