@@ -17,53 +17,18 @@
 //! turn, if they came as tokens.
 
 mod head;
+mod marks;
 
 use std::sync::Arc;
 
 use head::{Head, unmarked};
+use marks::{FUNCTION_GEMMA, MARKS, Mark};
 use parser_sdk::json::surplus;
 use parser_sdk::literals::Literals;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tool, Tools, Trim};
 
 /// The line with which reasoning begins.
 const THOUGHT: &str = "thought\n";
-
-/// What a marker means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Turn,
-    TurnEnd,
-    Channel,
-    ChannelEnd,
-    Call,
-    CallEnd,
-    /// Before and behind a string.
-    Quote,
-    Response,
-    ResponseEnd,
-}
-
-/// The marker of `FunctionGemma`'s calls.
-const FUNCTION_GEMMA: &str = "<start_function_call>";
-
-const MARKS: [(&str, Mark); 16] = [
-    ("<|turn>", Mark::Turn),
-    ("<turn|>", Mark::TurnEnd),
-    ("<|channel>", Mark::Channel),
-    ("<channel|>", Mark::ChannelEnd),
-    ("<|tool_call>", Mark::Call),
-    ("<tool_call|>", Mark::CallEnd),
-    ("<|\"|>", Mark::Quote),
-    ("<|tool_response>", Mark::Response),
-    ("<tool_response|>", Mark::ResponseEnd),
-    ("<start_of_turn>", Mark::Turn),
-    ("<end_of_turn>", Mark::TurnEnd),
-    (FUNCTION_GEMMA, Mark::Call),
-    ("<end_function_call>", Mark::CallEnd),
-    ("<escape>", Mark::Quote),
-    ("<start_function_response>", Mark::Response),
-    ("<end_function_response>", Mark::ResponseEnd),
-];
 
 /// The state of one stream.
 #[derive(Debug)]

@@ -15,46 +15,14 @@
 //! Inside a string every marker is text but those that end the turn or came as tokens: these break
 //! the call off.
 
+mod marks;
+
 use std::sync::Arc;
 
+use marks::{MARKS, Mark};
 use parser_sdk::json::Calls;
 use parser_sdk::literals::{Literals, Opening};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tool, Tools, Trim};
-
-/// What a marker means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Think,
-    ThinkEnd,
-    Calls,
-    CallsEnd,
-    /// Before a list that may be calls, or behind it.
-    Code,
-    Turn,
-    TurnEnd,
-}
-
-const MARKS: [(&str, Mark); 19] = [
-    ("<think>", Mark::Think),
-    ("</think>", Mark::ThinkEnd),
-    ("<|tool_call_start|>", Mark::Calls),
-    ("<|tool_call_end|>", Mark::CallsEnd),
-    ("<function_calls>", Mark::Calls),
-    ("</function_calls>", Mark::CallsEnd),
-    ("<|python_start|>", Mark::Code),
-    ("<|python_end|>", Mark::Code),
-    ("<|im_start|>", Mark::Turn),
-    ("<|im_end|>", Mark::TurnEnd),
-    ("<|header_start|>", Mark::Turn),
-    ("<|header_end|>", Mark::Code),
-    ("<|eot|>", Mark::TurnEnd),
-    ("<|start_header_id|>", Mark::Turn),
-    ("<|end_header_id|>", Mark::Code),
-    ("<|eot_id|>", Mark::TurnEnd),
-    ("<|eom_id|>", Mark::TurnEnd),
-    ("<start_of_turn>", Mark::Turn),
-    ("<end_of_turn>", Mark::TurnEnd),
-];
 
 /// White space and brackets before a call, and what stands between calls.
 const BEFORE: &[char] = &[' ', '\n', '\r', '\t', '[', ']'];

@@ -26,8 +26,7 @@ impl Call {
             At::Ended { of_block, bytes } if text.chars().all(white) && bytes + text.len() <= GAP => {
                 self.at = At::Ended { of_block, bytes: bytes + text.len() };
             }
-            At::Ended { .. } => self.value(text, out),
-            At::Blank | At::Value => self.value(text, out),
+            At::Blank | At::Value | At::Ended { .. } => self.value(text, out),
             At::Untagged { bytes, in_value } => {
                 self.at = At::Untagged { bytes: bytes + text.len(), in_value }
             }

@@ -48,7 +48,7 @@ impl<'a> Ahead<'a> {
     }
 
     /// Whether the string has ended, as far as the rest goes: a key is behind it, or the call's end.
-    pub(super) fn is_likely(mut self, in_list: bool) -> bool {
+    pub(super) fn shows_end(mut self, in_list: bool) -> bool {
         self.behind_value() != Some(false)
             && self.is_plain
             && (!self.frames.is_empty() || self.ends_list || !in_list)
@@ -84,20 +84,16 @@ impl<'a> Ahead<'a> {
     }
 
     fn key(&mut self) -> Option<bool> {
-        match self.rest[0] {
-            quote @ (b'"' | b'\'') => {
-                let end = self.rest[1..].iter().position(|byte| *byte == quote)?;
-                self.rest = &self.rest[end + 2..];
-            }
-            _ => {
-                let is_name =
-                    |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80;
-                let name = self.rest.iter().take_while(|byte| is_name(byte)).count();
-                if name == 0 {
-                    return Some(false);
-                }
-                self.rest = &self.rest[name..];
-            }
+        let quote = self.rest[0];
+        let key = if matches!(quote, b'"' | b'\'') {
+            self.rest[1..].iter().position(|byte| *byte == quote)? + 2
+        } else {
+            let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80;
+            self.rest.iter().take_while(|byte| is_name(byte)).count()
+        };
+        self.rest = &self.rest[key..];
+        if key == 0 {
+            return Some(false);
         }
         match self.skip(b" \n\r\t")? {
             b':' => Some(true),

@@ -1,6 +1,7 @@
 //! What stands behind a quote or marker that may end a string, and the end of the arguments.
 
 use super::ahead::Ahead;
+use super::quoted::StringKind;
 use super::{HELD, Input, Literals, Place, brace};
 use crate::{Output, Types};
 
@@ -57,7 +58,7 @@ impl Literals {
 
     /// Whether a string whose end is in doubt ends if a marker, or nothing, follows.
     pub(super) fn may_have_ended(&self) -> bool {
-        !self.is_key() && self.ahead(&self.pending[self.closing..]).is_likely(self.in_list)
+        !self.is_key() && self.ahead(&self.pending[self.closing..]).shows_end(self.in_list)
     }
 
     fn leaves_call(&self, in_list: bool) -> bool {
@@ -66,7 +67,7 @@ impl Literals {
 
     fn is_key(&self) -> bool {
         match self.place {
-            Place::Quoted(quoted) => quoted.is_key,
+            Place::Quoted(quoted) => quoted.kind == StringKind::Key,
             Place::Marked { is_key, .. } => is_key,
             _ => false,
         }
@@ -95,9 +96,9 @@ impl Literals {
 
     /// Reads a marker that begins strings, of `keep` bytes, behind what may end one.
     pub(super) fn marker_behind_string(&mut self, keep: usize, out: &mut Output) {
-        // A string or key begins with the marker as with a quote.
+        // A string or key begins with the marker as with a quote, and the call hasn't ended before it.
         let rest = [&self.pending[self.closing..], b"\""].concat();
-        let ended = !self.is_key() && self.ahead(&rest).ended() != Some(false);
+        let ended = !self.is_key() && !self.leaves_call(false) && self.ahead(&rest).ended() != Some(false);
         self.decide(ended, keep, out);
     }
 

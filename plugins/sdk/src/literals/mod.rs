@@ -22,6 +22,7 @@ mod places;
 mod quoted;
 mod scalar;
 mod strings;
+mod word;
 
 pub use opening::Opening;
 

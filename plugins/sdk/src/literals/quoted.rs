@@ -12,19 +12,27 @@ use crate::{Output, Route};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quoted {
     pub(super) quote: u8,
-    pub(super) is_key: bool,
+    pub(super) kind: StringKind,
     is_triple: bool,
-    is_raw: bool,
     /// Whether the string has text.
     pub(super) any: bool,
     /// Number of held quotes of the three that may end the string.
     quotes: u8,
 }
 
+/// What stands in quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StringKind {
+    Key,
+    Value,
+    /// A value whose backslashes are text.
+    Raw,
+}
+
 impl Quoted {
     /// The string behind its first quote.
-    fn new(quote: u8, is_key: bool, is_raw: bool) -> Self {
-        Self { quote, is_key, is_triple: false, is_raw, any: false, quotes: 0 }
+    fn new(quote: u8, kind: StringKind) -> Self {
+        Self { quote, kind, is_triple: false, any: false, quotes: 0 }
     }
 
     /// Whether two quotes can't be the rest of those that begin the string.
@@ -40,17 +48,17 @@ impl Quoted {
 
 impl Literals {
     /// Begins a string or key in quotes, behind `quote`.
-    pub(super) fn begin_quoted(&mut self, quote: u8, is_key: bool, is_raw: bool, out: &mut Output) {
+    pub(super) fn begin_quoted(&mut self, quote: u8, kind: StringKind, out: &mut Output) {
         if quote == b'"' {
             out.take(self.json_route(), 1);
         } else {
             out.drop(1);
             self.write("\"", out);
         }
-        if !is_key {
+        if kind != StringKind::Key {
             self.enter_string();
         }
-        self.place = Place::Quoted(Quoted::new(quote, is_key, is_raw));
+        self.place = Place::Quoted(Quoted::new(quote, kind));
     }
 
     /// Ends a string or key whose last quote is held, before all other held bytes.
@@ -58,10 +66,10 @@ impl Literals {
         if quoted.quote == b'"' && !quoted.is_triple {
             out.take(self.json_route(), 1);
             self.pending.clear();
-            return self.leave_string(quoted.is_key);
+            return self.leave_string(quoted.kind == StringKind::Key);
         }
         self.drop_pending(out);
-        self.end_string(quoted.is_key, out);
+        self.end_string(quoted.kind == StringKind::Key, out);
     }
 
     pub(super) fn quoted(&mut self, mut quoted: Quoted, bytes: &[u8], out: &mut Output) -> usize {
@@ -117,7 +125,7 @@ impl Literals {
     /// backslash is text, as in Python.
     fn escape(&mut self, quoted: Quoted, byte: u8, out: &mut Output) -> usize {
         match byte {
-            _ if quoted.is_raw => {
+            _ if quoted.kind == StringKind::Raw => {
                 self.take_text(out);
                 if !b"\"'\\".contains(&byte) {
                     return 0;
