@@ -26,14 +26,17 @@ pub(super) fn json(text: &str) -> Option<&str> {
     if let Some((_, json)) = WORDS.iter().find(|(word, _)| *word == text) {
         return Some(json);
     }
-    let number = text.strip_prefix('+').unwrap_or(text);
+    let number = text.strip_prefix('+').filter(|digits| !digits.starts_with('-')).unwrap_or(text);
     is_number(number.as_bytes()).then_some(number)
 }
 
 /// A number that begins with zeros, without them.
 pub(super) fn without_zeros(text: &str) -> Option<String> {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
-    let digits = digits.strip_prefix('+').unwrap_or(digits).strip_prefix('0')?.trim_start_matches('0');
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.strip_prefix('0')?.trim_start_matches('0');
     let zero = if digits.starts_with(|first: char| first.is_ascii_digit()) { "" } else { "0" };
     let number = [sign, zero, digits].concat();
     is_number(number.as_bytes()).then_some(number)
@@ -87,7 +90,7 @@ mod tests {
         for (zeros, number) in numbers {
             assert_eq!(without_zeros(zeros).as_deref(), Some(number), "{zeros}");
         }
-        for other in ["", "7", "0x7", "-", "0-7", "07a"] {
+        for other in ["", "7", "0x7", "-", "0-7", "07a", "-+07", "+-07"] {
             assert_eq!(without_zeros(other), None, "{other}");
         }
     }
