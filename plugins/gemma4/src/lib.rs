@@ -189,11 +189,12 @@ impl Gemma4 {
             State::Prose | State::Mentioned => self.prose.flow(out),
             State::Response => out.until_marker(Route::Drop),
             State::Role => {
-                let end = out.drop_role(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Start(String::new(), true);
-                }
-                return end.unwrap_or(text.len());
+                let has_word =
+                    text.starts_with(|first: char| first.is_ascii_alphanumeric()) || out.held() > text.len();
+                let Some(is_role) = out.drop_role(text.as_bytes()) else { return text.len() };
+                self.state =
+                    if is_role || !has_word { State::Start(String::new(), true) } else { State::Prose };
+                return text.len().saturating_sub(out.held());
             }
             State::Channel(line) => {
                 line.push_str(text);
@@ -294,7 +295,8 @@ impl Gemma4 {
             }
             State::Arguments(arguments) => arguments.end(mark == Mark::CallEnd, bytes > 0, bytes, out),
             State::Start(..) | State::Head(_) | State::Channel(_) => self.prose.release(bytes, out),
-            State::Prose | State::Mentioned | State::Role | State::Called | State::Response => {}
+            State::Role => out.drop(out.held() - bytes),
+            State::Prose | State::Mentioned | State::Called | State::Response => {}
         }
         self.state = State::Prose;
     }

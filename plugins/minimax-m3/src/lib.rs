@@ -108,10 +108,10 @@ impl Parser for MiniMaxM3 {
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &self.state {
             State::Call(_) if reason == FinishReason::Stop => self.leave_call(0, out),
-            State::Call(_) => out.drop_all(),
+            State::Call(_) | State::Role => out.drop_all(),
             State::Block | State::BlockTag(_) => out.broken_call(0),
             State::Tag(_) => self.end_tag(0, out),
-            State::Prose | State::Role => {}
+            State::Prose => {}
         }
     }
 }
@@ -144,7 +144,8 @@ impl MiniMaxM3 {
             (State::Block | State::BlockTag(_), Mark::TurnEnd) => out.broken_call(keep),
             (State::Tag(_), Mark::TurnEnd) => self.end_tag(keep, out),
             (State::Block | State::BlockTag(_) | State::Tag(_), _) => self.prose.release(keep, out),
-            (State::Prose | State::Role | State::Call(_), _) => {}
+            (State::Role, _) => out.drop(out.held() - keep),
+            (State::Prose | State::Call(_), _) => {}
         }
         self.mark(mark, out);
     }
@@ -174,11 +175,11 @@ impl MiniMaxM3 {
         match &mut self.state {
             State::Prose => self.prose.flow(out),
             State::Role => {
-                let end = out.drop_role(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Prose;
+                if out.drop_role(text.as_bytes()).is_none() {
+                    return text.len();
                 }
-                return end.unwrap_or(text.len());
+                self.state = State::Prose;
+                return text.len().saturating_sub(out.held());
             }
             State::Block if text.trim_start().is_empty() => {}
             State::Block => self.release_as_prose(0, out),

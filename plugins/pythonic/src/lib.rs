@@ -180,11 +180,11 @@ impl Pythonic {
         match &mut self.state {
             State::Prose | State::Mentioned => self.prose.flow(out),
             State::Role => {
-                let end = out.drop_role(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Head(String::new());
-                }
-                return end.unwrap_or(text.len());
+                let has_word =
+                    text.starts_with(|first: char| first.is_ascii_alphanumeric()) || out.held() > text.len();
+                let Some(is_role) = out.drop_role(text.as_bytes()) else { return text.len() };
+                self.state = if is_role || !has_word { State::Head(String::new()) } else { State::Prose };
+                return text.len().saturating_sub(out.held());
             }
             State::Head(head) => {
                 head.push_str(text);
@@ -280,7 +280,8 @@ impl Pythonic {
             }
             State::Arguments(arguments) => arguments.end(is_closed, by_itself && ends_turn, bytes, out),
             State::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
-            State::Prose | State::Mentioned | State::Role | State::Between => {}
+            State::Role => out.drop(out.held() - bytes),
+            State::Prose | State::Mentioned | State::Between => {}
             State::Head(_) => self.prose.release(bytes, out),
         }
         (self.region, self.state, self.in_list) = (Region::Message, State::Prose, false);
