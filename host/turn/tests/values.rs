@@ -109,6 +109,26 @@ fn local_references_are_followed_to_any_place() {
 }
 
 #[test]
+fn references_are_fragments_of_uris() {
+    let of = |reference: &str, key: &str| {
+        let schema = json!({"properties": {"p": {"$ref": reference}}, "$defs": {key: {"type": "integer"}}});
+        Schema::parse(&schema.to_string()).types("p")
+    };
+    for (reference, key) in [
+        ("#/$defs/x%20y", "x y"),
+        ("#/%24defs/gr%C3%B6%C3%9Fe", "größe"),
+        ("#/$defs/a~1b~0c", "a/b~c"),
+        ("#/$defs/a%7E1b", "a/b"),
+        ("#/$defs/100%25", "100%"),
+        ("#/$defs/100% sure", "100% sure"),
+        ("#/$defs/größe%", "größe%"),
+    ] {
+        assert_eq!(of(reference, key), Types::INTEGER, "{reference}");
+    }
+    assert_eq!(of("#/$defs/%FF", "x"), Types::STRING);
+}
+
+#[test]
 fn parameters_of_combined_objects_are_found() {
     let schema = Schema::parse(
         r#"{"anyOf": [{"properties": {"a": {"type": "integer"}}}, {"properties": {"a": {"type": "null"}}}], "additionalProperties": {"type": "boolean"}}"#,
@@ -188,6 +208,10 @@ fn other_spellings_of_a_type_become_its_json() {
         ("integer", "-0.00", "-0"),
         ("integer", "1e3", "1000"),
         ("integer", "2.5E1", "25"),
+        ("integer", "9.007199254740993e15", "9007199254740993"),
+        ("integer", "-1.0e30", "-1000000000000000000000000000000"),
+        ("integer", "1200e-2", "12"),
+        ("integer number", "0.0e-400", "0"),
         ("integer number", "7.0", "7"),
     ];
     for (name, text, expected) in cases {
@@ -196,10 +220,18 @@ fn other_spellings_of_a_type_become_its_json() {
 }
 
 #[test]
+fn a_number_is_as_the_model_wrote_it() {
+    for number in ["1e-400", "0.1000", "1E+5", "12345678901234567890.123456789"] {
+        assert_eq!(coerce(number, types("number")), Coerced::Verbatim, "{number}");
+    }
+    assert_eq!(coerce("1e-400", types("integer number")), Coerced::Verbatim);
+    assert_eq!(coerce("9.007199254740993e15", types("number")), Coerced::Verbatim);
+}
+
+#[test]
 fn anything_else_is_a_string() {
     let cases = [
         ("integer", "5.5"),
-        ("integer", "1e30"),
         ("integer", "007"),
         ("integer", "+5"),
         ("integer", "true"),
@@ -207,6 +239,10 @@ fn anything_else_is_a_string() {
         ("number", "inf"),
         ("number", "NaN"),
         ("number", "1e999"),
+        ("integer", "1e-400"),
+        ("integer", "1e4097"),
+        ("integer", "1e99999999999999999999"),
+        ("integer", "12e-1"),
         ("number", "1_000"),
         ("boolean", "1"),
         ("boolean", "yes"),

@@ -17,55 +17,28 @@
 //! turn, if they came as tokens.
 
 mod head;
+mod marks;
+
+use std::sync::Arc;
 
 use head::{Head, unmarked};
+use marks::{FUNCTION_GEMMA, MARKS, Mark};
 use parser_sdk::json::surplus;
 use parser_sdk::literals::Literals;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tool, Tools, Trim};
 
 /// The line with which reasoning begins.
 const THOUGHT: &str = "thought\n";
-
-/// What a marker means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Turn,
-    TurnEnd,
-    Channel,
-    ChannelEnd,
-    Call,
-    CallEnd,
-    /// Before and behind a string.
-    Quote,
-    Response,
-    ResponseEnd,
-}
-
-const MARKS: [(&str, Mark); 16] = [
-    ("<|turn>", Mark::Turn),
-    ("<turn|>", Mark::TurnEnd),
-    ("<|channel>", Mark::Channel),
-    ("<channel|>", Mark::ChannelEnd),
-    ("<|tool_call>", Mark::Call),
-    ("<tool_call|>", Mark::CallEnd),
-    ("<|\"|>", Mark::Quote),
-    ("<|tool_response>", Mark::Response),
-    ("<tool_response|>", Mark::ResponseEnd),
-    ("<start_of_turn>", Mark::Turn),
-    ("<end_of_turn>", Mark::TurnEnd),
-    ("<start_function_call>", Mark::Call),
-    ("<end_function_call>", Mark::CallEnd),
-    ("<escape>", Mark::Quote),
-    ("<start_function_response>", Mark::Response),
-    ("<end_function_response>", Mark::ResponseEnd),
-];
 
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Gemma4 {
     tools: Tools,
+    declared: Arc<[Tool]>,
     prose: Prose,
     state: State,
+    /// Whether the last call's marker was `FunctionGemma`'s.
+    is_typed: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +49,7 @@ enum State {
     Prose,
     /// After a marker of a call that went out as text: so does the marker that ends the call.
     Mentioned,
-    /// In the line after a turn's marker.
+    /// After a turn's marker, in its role.
     Role,
     /// In the line after a channel's marker, which is held.
     Channel(String),
@@ -110,8 +83,9 @@ impl Parser for Gemma4 {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let tools = Tools::callable(request);
-        Ok(Self { tools, prose: Prose::default(), state: State::Start(String::new(), true) })
+        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
+        let state = State::Start(String::new(), true);
+        Ok(Self { tools, declared, prose: Prose::default(), state, is_typed: false })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -123,6 +97,9 @@ impl Parser for Gemma4 {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, mark) = MARKS[index];
+        if mark != Mark::Quote {
+            self.settle(literal.len(), out);
+        }
         if let State::Arguments(arguments) = &mut self.state {
             if mark == Mark::Quote {
                 return arguments.delimiter(index, literal, out);
@@ -137,10 +114,16 @@ impl Parser for Gemma4 {
         if !(matches!(self.state, State::Response) && mark != Mark::ResponseEnd) {
             self.end(mark, literal.len(), out);
         }
+        if mark == Mark::Call {
+            self.is_typed = literal == FUNCTION_GEMMA;
+        }
         self.mark(mark, was_mentioned, out);
     }
 
-    fn finish(&mut self, _: FinishReason, out: &mut Output) {
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        if reason == FinishReason::Stop {
+            self.settle(0, out);
+        }
         self.end(Mark::TurnEnd, 0, out);
     }
 }
@@ -190,17 +173,28 @@ impl Gemma4 {
         }
     }
 
+    /// Closes the call whose end is held, before a marker of `bytes` bytes or the turn's end.
+    fn settle(&mut self, bytes: usize, out: &mut Output) {
+        if let State::Arguments(arguments) = &mut self.state
+            && let Some(behind) = arguments.settle(true, bytes, out)
+        {
+            self.state = State::Called;
+            out.hiding(bytes, |out| self.text(&behind, out));
+        }
+    }
+
     /// Reads the beginning of `text`; returns how many bytes it read.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match &mut self.state {
             State::Prose | State::Mentioned => self.prose.flow(out),
             State::Response => out.until_marker(Route::Drop),
             State::Role => {
-                let end = out.drop_line(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Start(String::new(), true);
-                }
-                return end.unwrap_or(text.len());
+                let has_word =
+                    text.starts_with(|first: char| first.is_ascii_alphanumeric()) || out.held() > text.len();
+                let Some(is_role) = out.drop_role(text.as_bytes()) else { return text.len() };
+                self.state =
+                    if is_role || !has_word { State::Start(String::new(), true) } else { State::Prose };
+                return text.len().saturating_sub(out.held());
             }
             State::Channel(line) => {
                 line.push_str(text);
@@ -216,11 +210,11 @@ impl Gemma4 {
                 self.announced(head, out);
             }
             State::Arguments(arguments) => {
-                let end = arguments.read(text, out);
-                if end.is_some() {
-                    self.state = State::Called;
-                }
-                return end.unwrap_or(text.len());
+                let Some(end) = arguments.read(text, out) else { return text.len() };
+                let behind = arguments.take_behind();
+                self.state = State::Called;
+                out.hiding(text.len() - end, |out| self.text(&behind, out));
+                return end;
             }
             State::Called => {
                 let read = surplus(text);
@@ -277,9 +271,12 @@ impl Gemma4 {
                 let (State::Head(so_far) | State::Start(so_far, _)) = &mut self.state else { return };
                 let so_far = std::mem::take(so_far);
                 let payload = self.tools.payload(&name);
+                let tool = self.declared.iter().find(|tool| tool.name == name);
+                let arguments = Literals::new(close, payload).with_bare_strings().of_tool(tool);
                 out.drop(out.held() - (so_far.len() - at));
                 out.tool_call(name, payload);
-                self.state = State::Arguments(Literals::new(close, payload).with_bare_strings());
+                self.state =
+                    State::Arguments(if self.is_typed { arguments.with_typed_values() } else { arguments });
                 self.text(&so_far[at..], out);
             }
         }
@@ -293,11 +290,13 @@ impl Gemma4 {
             State::Head(so_far) if so_far.trim().is_empty() && mark == Mark::CallEnd => {
                 out.drop(out.held() - bytes);
             }
-            // The beginning of the channel's name.
-            State::Channel(_) => out.drop(out.held() - bytes),
-            State::Arguments(arguments) => arguments.end(mark == Mark::CallEnd, bytes, out),
-            State::Start(..) | State::Head(_) => self.prose.release(bytes, out),
-            State::Prose | State::Mentioned | State::Role | State::Called | State::Response => {}
+            State::Channel(line) if line.is_empty() || line == THOUGHT.trim_end() => {
+                out.drop(out.held() - bytes);
+            }
+            State::Arguments(arguments) => arguments.end(mark == Mark::CallEnd, bytes > 0, bytes, out),
+            State::Start(..) | State::Head(_) | State::Channel(_) => self.prose.release(bytes, out),
+            State::Role => out.drop(out.held() - bytes),
+            State::Prose | State::Mentioned | State::Called | State::Response => {}
         }
         self.state = State::Prose;
     }

@@ -167,7 +167,9 @@ impl Llama3 {
             }
             State::Call(call, name) => {
                 let Some(read) = call.read(text, &self.tools, out) else { return text.len() };
+                let behind = call.take_behind();
                 self.state = State::Open(*name, SEPARATORS);
+                out.hiding(text.len() - read, |out| self.text(&behind, out));
                 return read;
             }
         }

@@ -57,6 +57,11 @@ impl OpenCall {
         }
     }
 
+    /// What was held to find the call's end and stands behind it.
+    pub(crate) fn take_behind(&mut self) -> String {
+        if let Self::Keywords(keywords) = self { keywords.take_behind() } else { String::new() }
+    }
+
     /// Ends a call whose own end didn't come, before the `keep` youngest held bytes. The call may
     /// be complete only if neither the token limit nor a cancellation cut it off (`by_itself`).
     pub(crate) fn end(&mut self, by_itself: bool, keep: usize, out: &mut Output) {
@@ -64,7 +69,7 @@ impl OpenCall {
             Self::Named(call) if by_itself && call.has_arguments() => call.close(out),
             Self::Named(call) => call.release(out),
             Self::Object(arguments) => arguments.release(out),
-            Self::Keywords(keywords) => keywords.end(false, keep, out),
+            Self::Keywords(keywords) => keywords.end(false, by_itself, keep, out),
             Self::Text(route) => {
                 out.take(*route, out.held() - keep);
                 if by_itself {

@@ -4,10 +4,13 @@
 //! and writes keys and brackets. An element with white space alone before the first element inside
 //! it is an object or a list, which the host sees, too.
 
+mod ended;
+mod inside;
 mod text;
 
 use std::collections::BTreeSet;
 
+use inside::Inside;
 use parser_sdk::json::white;
 use parser_sdk::{Output, Payload, Reading, Route, Segment, Tool};
 
@@ -34,6 +37,10 @@ pub(crate) struct Call {
     at: At,
     /// The text behind the marker of a tag that isn't whole.
     tag: Option<String>,
+    /// Names of elements that ended without their own end.
+    unended: Vec<String>,
+    /// What began inside the open value, as part of its text.
+    inside: Inside,
     /// Whether there was text outside of elements.
     has_surplus: bool,
 }
@@ -58,6 +65,9 @@ enum At {
     /// was left out, perhaps. It may be the text of the element around it, too, if that has none
     /// yet.
     Untagged { bytes: usize, in_value: bool },
+    /// Behind the end of the call, or of its block, inside a value, and this much white space. The
+    /// call has ended if something outside of calls follows, or the turn's end.
+    Ended { of_block: bool, bytes: usize },
 }
 
 /// What became of the call.
@@ -75,8 +85,18 @@ pub(crate) enum Progress {
 impl Call {
     pub(crate) fn new(payload: Payload, tool: Option<&Tool>) -> Self {
         let listed = tool.into_iter().flat_map(|tool| &tool.parameters).map(|one| one.name.clone());
-        let (given, open, at) = (BTreeSet::new(), Vec::new(), At::Between);
-        Self { payload, listed: listed.collect(), given, open, at, tag: None, has_surplus: false }
+        let (given, open, inside) = (BTreeSet::new(), Vec::new(), Inside::default());
+        Self {
+            payload,
+            listed: listed.collect(),
+            given,
+            open,
+            at: At::Between,
+            tag: None,
+            unended: Vec::new(),
+            inside,
+            has_surplus: false,
+        }
     }
 
     /// Tells the host to hold a tag and what stands between elements, which decide nothing before
@@ -84,7 +104,7 @@ impl Call {
     pub(crate) fn look_ahead(&self, out: &mut Output) {
         match (&self.tag, self.at) {
             (Some(_), _) => out.hold_head(b">"),
-            (None, At::Between) => out.hold_gap(),
+            (None, At::Between | At::Ended { .. }) => out.hold_gap(),
             (None, At::Blank | At::Value | At::Untagged { .. }) => {}
         }
     }
@@ -106,7 +126,7 @@ impl Call {
             self.at = At::Value;
             out.take(Route::Value, out.held() - literal.len());
         }
-        let is_text = matches!(self.at, At::Blank | At::Value);
+        let is_text = matches!(self.at, At::Blank | At::Value | At::Ended { .. });
         if is_text {
             self.value(literal, out);
         }
@@ -134,6 +154,13 @@ impl Call {
         }
         let keep = so_far.len() - length;
         self.tag = None;
+        if matches!(self.at, At::Ended { .. }) {
+            if let Some(ended) = self.ended(&found, keep, tools, out) {
+                return (length - before, ended);
+            }
+            out.take(Route::Value, out.held() - keep - length - NAMESPACE.len());
+            self.at = At::Value;
+        }
         let progress = self.tagged(found, keep, tools, out);
         (length - before, progress)
     }
@@ -141,21 +168,27 @@ impl Call {
     /// Handles a whole tag, which is held with its marker, and behind which the `keep` youngest
     /// bytes are held.
     fn tagged(&mut self, tag: Tag, keep: usize, tools: &Tools, out: &mut Output) -> Progress {
-        if let At::Untagged { bytes, in_value: true } = self.at
+        if let At::Untagged { bytes, in_value } = self.at
             && !self.is_left_out(&tag)
         {
-            out.take(Route::Value, NAMESPACE.len() + bytes);
+            if in_value {
+                out.take(Route::Value, NAMESPACE.len() + bytes);
+                self.at = At::Value;
+            }
+            self.has_surplus |= !in_value && bytes > 0;
+        }
+        let in_value = matches!(self.at, At::Blank | At::Value);
+        if in_value && self.inside.takes(&tag, self.open.last().map(|element| element.name.as_str())) {
             self.at = At::Value;
+            out.flow(Route::Value, keep);
+            return Progress::Inside;
         }
         match tag {
             Tag::Close(name) => return self.close_tag(&name, keep, out),
-            Tag::Call(name) if self.ends_before(&name, tools) => {
-                self.end_value(out);
-                return Progress::Followed(name);
-            }
+            Tag::Call(name) if tools.accepts(&name) => return Progress::Followed(name),
             Tag::Open(name) if name == BLOCK && self.at == At::Between => out.drop(out.held() - keep),
             Tag::Open(name) if self.begins(&name) => self.begin(&name, keep, out),
-            _ if matches!(self.at, At::Blank | At::Value) => {
+            _ if in_value => {
                 self.at = At::Value;
                 out.flow(Route::Value, keep);
             }
@@ -170,16 +203,11 @@ impl Call {
         ![CALL, BLOCK].contains(&name.as_str()) && !self.open.iter().any(|element| element.name == *name)
     }
 
-    /// Whether a call of this name, whose tag stands here, ends this one.
-    fn ends_before(&self, name: &str, tools: &Tools) -> bool {
-        if self.at == At::Value { tools.contains(name) } else { tools.accepts(name) }
-    }
-
     /// Whether an element of this name may begin here. Inside the text of a value it is a parameter
     /// that is still missing: the value's own end was left out.
     fn begins(&self, name: &str) -> bool {
         match self.at {
-            At::Between | At::Untagged { .. } => self.open.len() < DEPTH,
+            At::Between | At::Untagged { .. } | At::Ended { .. } => self.open.len() < DEPTH,
             At::Blank => self.open.len() < DEPTH && self.payload == Payload::Json,
             At::Value => {
                 self.open.len() == 1
@@ -193,12 +221,12 @@ impl Call {
     fn begin(&mut self, name: &str, keep: usize, out: &mut Output) {
         if self.at == At::Value {
             self.end_value(out);
-            self.open.pop();
+            self.leave_to(0);
         }
         out.drop(out.held() - keep);
         self.push(name);
         out.parameter_at(self.path(), Reading::Declared);
-        self.at = At::Blank;
+        (self.at, self.inside) = (At::Blank, Inside::default());
     }
 
     fn push(&mut self, name: &str) {
@@ -219,6 +247,11 @@ impl Call {
         self.open.push(Element { name: name.to_owned(), place, inside: 0 });
     }
 
+    /// Ends all but the `keep` outermost elements, whose own ends were left out.
+    fn leave_to(&mut self, keep: usize) {
+        self.unended.extend(self.open.drain(keep..).map(|element| element.name));
+    }
+
     fn path(&self) -> Vec<Segment> {
         self.open.iter().map(|element| element.place.clone()).collect()
     }
@@ -228,18 +261,23 @@ impl Call {
         if let Some(at) = self.open.iter().rposition(|element| element.name == name) {
             self.end_value(out);
             out.drop(out.held() - keep);
+            self.leave_to(at + 1);
             self.open.truncate(at);
             self.at = At::Between;
             return Progress::Inside;
         }
+        // The element went on, so where it ended before was a part of its text.
+        self.has_surplus |= self.unended.iter().any(|element| element == name);
         let ended = match name {
             CALL => Some(Progress::Closed),
             BLOCK => Some(Progress::BlockClosed),
             _ => None,
         };
         match (ended, self.at) {
+            (Some(_), At::Blank | At::Value) => {
+                self.at = At::Ended { of_block: name == BLOCK, bytes: 0 };
+            }
             (Some(ended), _) => {
-                self.end_value(out);
                 out.drop(out.held() - keep);
                 return ended;
             }
@@ -248,7 +286,7 @@ impl Call {
                 self.at = At::Value;
                 out.flow(Route::Value, keep);
             }
-            (None, At::Between) => out.drop(out.held() - keep),
+            (None, At::Between | At::Ended { .. }) => out.drop(out.held() - keep),
         }
         Progress::Inside
     }
@@ -272,29 +310,11 @@ impl Call {
                 let in_value = self.at == At::Blank;
                 self.at = At::Untagged { bytes: out.held() - keep - NAMESPACE.len(), in_value };
             }
-            At::Blank | At::Value | At::Untagged { in_value: true, .. } => {
+            At::Blank | At::Value | At::Ended { .. } | At::Untagged { in_value: true, .. } => {
                 self.at = At::Value;
                 out.flow(Route::Value, keep);
             }
             At::Between | At::Untagged { .. } => self.drop_surplus(keep, out),
         }
-    }
-
-    /// Completes the call. One that has text and no parameter is left incomplete: its arguments are
-    /// lost.
-    pub(crate) fn close(&self, out: &mut Output) {
-        if self.payload == Payload::Json && self.given.is_empty() {
-            if self.has_surplus {
-                return out.message("");
-            }
-            out.derive("{}");
-        }
-        out.close();
-    }
-
-    /// Whether the call is whole where the turn ends without its tag: it has parameters, and all of
-    /// them ended.
-    pub(crate) fn is_over(&self) -> bool {
-        self.at == At::Between && self.open.is_empty() && !self.given.is_empty()
     }
 }

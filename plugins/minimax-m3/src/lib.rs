@@ -10,9 +10,10 @@
 //! model is not to think; `[e~[` ends it.
 //!
 //! - A tag without the token is text, and so is the token without a tag.
-//! - A call behind the token needs no block if its tool is declared. Text that stands in a call and
-//!   in no element is dropped.
-//! - Ends of elements may be missing, and the first tag of one, if the last is there.
+//! - A call behind the token needs no block if its tool is declared. One with text that stands in no
+//!   element is incomplete.
+//! - Ends of elements may be missing, and the first tag of one, if the last is there. Inside a value
+//!   the call's end is text, unless something outside of calls follows.
 
 mod call;
 mod tag;
@@ -60,7 +61,7 @@ pub struct MiniMaxM3 {
 #[derive(Debug)]
 enum State {
     Prose,
-    /// In the line behind a turn's marker.
+    /// Behind a turn's marker, in its role.
     Role,
     /// Behind the marker of a tag: the text since.
     Tag(String),
@@ -107,10 +108,10 @@ impl Parser for MiniMaxM3 {
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &self.state {
             State::Call(_) if reason == FinishReason::Stop => self.leave_call(0, out),
-            State::Call(_) => out.drop_all(),
+            State::Call(_) | State::Role => out.drop_all(),
             State::Block | State::BlockTag(_) => out.broken_call(0),
             State::Tag(_) => self.end_tag(0, out),
-            State::Prose | State::Role => {}
+            State::Prose => {}
         }
     }
 }
@@ -143,7 +144,8 @@ impl MiniMaxM3 {
             (State::Block | State::BlockTag(_), Mark::TurnEnd) => out.broken_call(keep),
             (State::Tag(_), Mark::TurnEnd) => self.end_tag(keep, out),
             (State::Block | State::BlockTag(_) | State::Tag(_), _) => self.prose.release(keep, out),
-            (State::Prose | State::Role | State::Call(_), _) => {}
+            (State::Role, _) => out.drop(out.held() - keep),
+            (State::Prose | State::Call(_), _) => {}
         }
         self.mark(mark, out);
     }
@@ -173,11 +175,11 @@ impl MiniMaxM3 {
         match &mut self.state {
             State::Prose => self.prose.flow(out),
             State::Role => {
-                let end = out.drop_line(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Prose;
+                if out.drop_role(text.as_bytes()).is_none() {
+                    return text.len();
                 }
-                return end.unwrap_or(text.len());
+                self.state = State::Prose;
+                return text.len().saturating_sub(out.held());
             }
             State::Block if text.trim_start().is_empty() => {}
             State::Block => self.release_as_prose(0, out),
@@ -254,7 +256,10 @@ impl MiniMaxM3 {
         if progress == Progress::Inside {
             return;
         }
-        call.close(out);
+        match progress {
+            Progress::Followed(_) if !call.is_over() => out.message(""),
+            _ => call.close(out),
+        }
         match progress {
             Progress::Followed(name) => self.open(&name, keep, out),
             progress => {

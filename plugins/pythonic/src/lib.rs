@@ -15,44 +15,14 @@
 //! Inside a string every marker is text but those that end the turn or came as tokens: these break
 //! the call off.
 
+mod marks;
+
+use std::sync::Arc;
+
+use marks::{MARKS, Mark};
 use parser_sdk::json::Calls;
 use parser_sdk::literals::{Literals, Opening};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
-
-/// What a marker means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Think,
-    ThinkEnd,
-    Calls,
-    CallsEnd,
-    /// Before a list that may be calls, or behind it.
-    Code,
-    Turn,
-    TurnEnd,
-}
-
-const MARKS: [(&str, Mark); 19] = [
-    ("<think>", Mark::Think),
-    ("</think>", Mark::ThinkEnd),
-    ("<|tool_call_start|>", Mark::Calls),
-    ("<|tool_call_end|>", Mark::CallsEnd),
-    ("<function_calls>", Mark::Calls),
-    ("</function_calls>", Mark::CallsEnd),
-    ("<|python_start|>", Mark::Code),
-    ("<|python_end|>", Mark::Code),
-    ("<|im_start|>", Mark::Turn),
-    ("<|im_end|>", Mark::TurnEnd),
-    ("<|header_start|>", Mark::Turn),
-    ("<|header_end|>", Mark::Code),
-    ("<|eot|>", Mark::TurnEnd),
-    ("<|start_header_id|>", Mark::Turn),
-    ("<|end_header_id|>", Mark::Code),
-    ("<|eot_id|>", Mark::TurnEnd),
-    ("<|eom_id|>", Mark::TurnEnd),
-    ("<start_of_turn>", Mark::Turn),
-    ("<end_of_turn>", Mark::TurnEnd),
-];
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tool, Tools, Trim};
 
 /// White space and brackets before a call, and what stands between calls.
 const BEFORE: &[char] = &[' ', '\n', '\r', '\t', '[', ']'];
@@ -64,9 +34,12 @@ const GAP: usize = 64;
 #[derive(Debug)]
 pub struct Pythonic {
     tools: Tools,
+    declared: Arc<[Tool]>,
     prose: Prose,
     region: Region,
     state: State,
+    /// Whether the calls stand in square brackets.
+    in_list: bool,
 }
 
 /// What shows that a call may follow.
@@ -85,7 +58,7 @@ enum State {
     Prose,
     /// After a marker of calls that went out as text: so does the marker of their end.
     Mentioned,
-    /// In the line after a turn's marker.
+    /// After a turn's marker, in its role.
     Role,
     /// Where a call may begin, in text that is held: at a message's beginning, behind a marker of
     /// calls, or behind another call.
@@ -118,12 +91,13 @@ impl Parser for Pythonic {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let tools = Tools::callable(request);
         Ok(Self {
-            tools,
+            tools: Tools::callable(request),
+            declared: Arc::clone(&request.tools),
             prose: Prose::default(),
             region: Region::Message,
             state: State::Head(String::new()),
+            in_list: false,
         })
     }
 
@@ -136,6 +110,15 @@ impl Parser for Pythonic {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, mark) = MARKS[index];
+        let ends_calls = match mark {
+            Mark::CallsEnd => self.region == Region::Marked,
+            Mark::Code => self.region != Region::Marked,
+            Mark::Turn | Mark::TurnEnd => true,
+            Mark::Think | Mark::ThinkEnd | Mark::Calls => false,
+        };
+        if ends_calls {
+            self.settle(mark, literal.len(), out);
+        }
         let in_string = match &self.state {
             State::Arguments(arguments) => arguments.in_string(),
             State::Json(calls) => calls.in_string(),
@@ -174,21 +157,34 @@ impl Parser for Pythonic {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        if reason == FinishReason::Stop {
+            self.settle(Mark::TurnEnd, 0, out);
+        }
         self.end(Mark::TurnEnd, reason == FinishReason::Stop, 0, out);
     }
 }
 
 impl Pythonic {
+    /// Closes the call whose end is held, before a marker of `bytes` bytes or the turn's end.
+    fn settle(&mut self, mark: Mark, bytes: usize, out: &mut Output) {
+        if let State::Arguments(arguments) = &mut self.state
+            && let Some(behind) = arguments.settle(mark == Mark::TurnEnd, bytes, out)
+        {
+            self.state = State::Between;
+            out.hiding(bytes, |out| self.text(&behind, out));
+        }
+    }
+
     /// Reads the beginning of `text`; returns how many bytes it read.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match &mut self.state {
             State::Prose | State::Mentioned => self.prose.flow(out),
             State::Role => {
-                let end = out.drop_line(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Head(String::new());
-                }
-                return end.unwrap_or(text.len());
+                let has_word =
+                    text.starts_with(|first: char| first.is_ascii_alphanumeric()) || out.held() > text.len();
+                let Some(is_role) = out.drop_role(text.as_bytes()) else { return text.len() };
+                self.state = if is_role || !has_word { State::Head(String::new()) } else { State::Prose };
+                return text.len().saturating_sub(out.held());
             }
             State::Head(head) => {
                 head.push_str(text);
@@ -196,11 +192,11 @@ impl Pythonic {
                 self.head(head, out);
             }
             State::Arguments(arguments) => {
-                let end = arguments.read(text, out);
-                if end.is_some() {
-                    self.state = State::Between;
-                }
-                return end.unwrap_or(text.len());
+                let Some(end) = arguments.read(text, out) else { return text.len() };
+                let behind = arguments.take_behind();
+                self.state = State::Between;
+                out.hiding(text.len() - end, |out| self.text(&behind, out));
+                return end;
             }
             State::Between => {
                 let read = text.bytes().take_while(|byte| BETWEEN.contains(byte)).count();
@@ -249,7 +245,10 @@ impl Pythonic {
                 out.drop(out.held() - rest.len());
                 out.tool_call(name, payload);
                 self.region = if is_marked { Region::Marked } else { Region::List };
-                self.state = State::Arguments(Literals::new(b')', payload).with_bare_strings());
+                let tool = self.declared.iter().find(|tool| tool.name == name);
+                self.in_list |= head[..before].contains('[');
+                let arguments = Literals::new(b')', payload).with_bare_strings().of_tool(tool);
+                self.state = State::Arguments(arguments.in_list(self.in_list));
                 self.text(rest, out);
             }
             _ => self.release_as_prose(out),
@@ -279,12 +278,13 @@ impl Pythonic {
             State::Head(head) if ends_turn && (self.region == Region::Marked || head.contains('(')) => {
                 out.broken_call(bytes);
             }
-            State::Arguments(arguments) => arguments.end(is_closed, bytes, out),
+            State::Arguments(arguments) => arguments.end(is_closed, by_itself && ends_turn, bytes, out),
             State::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
-            State::Prose | State::Mentioned | State::Role | State::Between => {}
+            State::Role => out.drop(out.held() - bytes),
+            State::Prose | State::Mentioned | State::Between => {}
             State::Head(_) => self.prose.release(bytes, out),
         }
-        (self.region, self.state) = (Region::Message, State::Prose);
+        (self.region, self.state, self.in_list) = (Region::Message, State::Prose, false);
     }
 }
 

@@ -70,7 +70,7 @@ impl InCall {
     pub(crate) fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match self {
             Self::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
-            Self::Python(calls) => calls.end(is_closed, bytes, out),
+            Self::Python(calls) => calls.end(is_closed, by_itself, bytes, out),
             Self::Dialect(arguments) => arguments.end(is_closed, bytes, out),
             Self::Lines(arguments) => arguments.end(is_closed, bytes, out),
             Self::Parameters(arguments) if is_closed => arguments.close(out),

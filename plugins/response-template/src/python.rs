@@ -79,11 +79,11 @@ impl PythonCalls {
                 }
             }
             Self::Arguments(arguments) => {
-                let end = arguments.read(text, out);
-                if end.is_some() {
-                    *self = Self::Between;
-                }
-                return Some(end.unwrap_or(text.len()));
+                let Some(end) = arguments.read(text, out) else { return Some(text.len()) };
+                let behind = arguments.take_behind();
+                *self = Self::Between;
+                let are_calls = out.hiding(text.len() - end, |out| self.read(&behind, tools, out));
+                return are_calls.then_some(end);
             }
             Self::Between => {
                 let read = text.len() - text.trim_start_matches(BEFORE).len();
@@ -105,21 +105,21 @@ impl PythonCalls {
         if let Self::Arguments(arguments) = self
             && arguments.in_string()
         {
-            arguments.end(false, bytes, out);
+            arguments.end(false, true, bytes, out);
             *self = Self::Done;
         }
     }
 
     /// Ends the region, before the last `bytes` held bytes: at its own end if it `is_closed`, else
-    /// with the turn.
-    pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
+    /// with the turn, which the model ended `by_itself` or not.
+    pub(crate) fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match self {
             Self::Head(head) if is_closed && head.trim_start_matches(BEFORE).is_empty() => {
                 out.drop(out.held() - bytes);
             }
             Self::Head(_) if !is_closed => out.broken_call(bytes),
             Self::Head(_) | Self::Text => out.content(out.held() - bytes),
-            Self::Arguments(arguments) => arguments.end(is_closed, bytes, out),
+            Self::Arguments(arguments) => arguments.end(is_closed, by_itself, bytes, out),
             Self::Between | Self::Done => out.drop(out.held() - bytes),
         }
     }

@@ -5,6 +5,7 @@
 //! `items` owns it.
 
 mod parameters;
+mod repeated;
 mod value;
 
 use std::sync::Arc;
@@ -85,7 +86,8 @@ impl Call {
         self.parameters.as_ref().is_some_and(|parameters| parameters.has_value())
     }
 
-    /// Whether a value stood in an object or list of the other kind, and was left out.
+    /// Whether a value stood where another one was written, or in an object or list of the other
+    /// kind, and was left out.
     pub(super) fn has_misfit(&self) -> bool {
         self.parameters.as_ref().is_some_and(|parameters| parameters.has_misfit())
     }

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::repeated::Repeated;
 use super::value::Value;
 use crate::step_error::StepError;
 use crate::values::Schema;
@@ -31,33 +32,23 @@ pub(super) struct Parameters {
     /// The tool's schema, once a place inside a value was asked for.
     schema: Option<Schema>,
     /// Places that have been written, lists and objects among them.
-    written: BTreeSet<Vec<Segment>>,
+    pub(super) written: BTreeSet<Vec<Segment>>,
     /// Objects and lists that are open, from the arguments themselves on.
-    open: Vec<Container>,
+    pub(super) open: Vec<Container>,
     /// Place of the innermost of them.
-    inner: Vec<Segment>,
+    pub(super) inner: Vec<Segment>,
     /// Place of the open value.
-    place: Vec<Segment>,
+    pub(super) place: Vec<Segment>,
     value: Option<Value>,
+    pub(super) repeated: Repeated,
     has_misfit: bool,
-}
-
-/// Whether a value has its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    /// The value is to be written.
-    Fits,
-    /// The place was written before, or what is around it is closed.
-    Written,
-    /// What is around it is of the other kind.
-    Misfit,
 }
 
 /// An open object or list.
 #[derive(Debug)]
-struct Container {
+pub(super) struct Container {
     is_list: bool,
-    members: u32,
+    pub(super) members: u32,
 }
 
 impl Parameters {
@@ -72,7 +63,7 @@ impl Parameters {
         self.value.is_some()
     }
 
-    /// Whether a value was left out because what is around it is of the other kind.
+    /// Whether a value was left out because it had no place.
     pub(super) fn has_misfit(&self) -> bool {
         self.has_misfit
     }
@@ -98,16 +89,13 @@ impl Parameters {
             self.inner.clone_from(&self.place);
         }
         self.end(out);
+        let path = self.of_repeated(path, out);
         let value = if self.is_text {
             self.plain(&path)
         } else {
-            match self.open_around(&path, out)? {
-                Fit::Fits => Value::begin(self.types(&path), reading),
-                fit => {
-                    self.has_misfit |= fit == Fit::Misfit;
-                    Value::LeftOut
-                }
-            }
+            let has_place = self.open_around(&path, out)?;
+            self.has_misfit |= !has_place;
+            if has_place { Value::begin(self.types(&path), reading) } else { Value::LeftOut }
         };
         (self.place, self.value) = (path, Some(value));
         Ok(())
@@ -122,14 +110,17 @@ impl Parameters {
 
     /// Ends the open value.
     pub(super) fn end(&mut self, out: &mut String) {
-        if let Some(value) = self.value.take() {
-            value.end(out);
+        let Some(value) = self.value.take() else { return };
+        match value.item() {
+            Some(item) => self.repeated.item = Some(item.to_owned()),
+            None => value.end(out),
         }
     }
 
     /// Ends the arguments. Those that lack a value stay open, so that nobody takes them for whole.
     pub(super) fn close(&mut self, out: &mut String) {
         self.end(out);
+        self.end_item(out);
         if !self.has_misfit {
             self.close_to(0, out);
         }
@@ -164,16 +155,14 @@ impl Parameters {
         types.allows(Types::ARRAY) || !types.allows(Types::OBJECT)
     }
 
-    /// Opens what is around `path`, and writes what stands before its value, if the value has its
-    /// place.
-    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<Fit, StepError> {
+    /// Opens what is around `path`, and writes what stands before its value. Returns whether the
+    /// value has its place: what is around it is of its kind and open, and it wasn't written before.
+    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<bool, StepError> {
         let parents = &path[..path.len() - 1];
         let common = self.inner.iter().zip(parents).take_while(|(open, parent)| open == parent).count();
-        if !self.fits_kinds(path, common) {
-            return Ok(Fit::Misfit);
-        }
-        if (common + 1..=path.len()).any(|length| self.written.contains(&path[..length])) {
-            return Ok(Fit::Written);
+        let is_written = || (common + 1..=path.len()).any(|length| self.written.contains(&path[..length]));
+        if !self.fits_kinds(path, common) || is_written() {
+            return Ok(false);
         }
         self.check_items(path, common)?;
         if self.open.is_empty() {
@@ -188,7 +177,7 @@ impl Parameters {
             }
         }
         self.inner = parents.to_vec();
-        Ok(Fit::Fits)
+        Ok(true)
     }
 
     /// Whether the way to `path`, of which the first `common` steps are open, leads through objects
@@ -212,7 +201,7 @@ impl Parameters {
         if goes_on { Ok(()) } else { Err(StepError::Place) }
     }
 
-    fn open_container(&mut self, first: &Segment, out: &mut String) {
+    pub(super) fn open_container(&mut self, first: &Segment, out: &mut String) {
         let is_list = matches!(first, Segment::Item(_));
         out.push(if is_list { '[' } else { '{' });
         self.open.push(Container { is_list, members: 0 });
@@ -225,7 +214,7 @@ impl Parameters {
     }
 
     /// Writes what stands before a member of the innermost container.
-    fn member(&mut self, segment: &Segment, out: &mut String) {
+    pub(super) fn member(&mut self, segment: &Segment, out: &mut String) {
         let Some(container) = self.open.last_mut() else { return };
         if container.members > 0 {
             out.push_str(", ");
@@ -239,7 +228,7 @@ impl Parameters {
     }
 
     /// Types that the value at this place may have.
-    fn types(&mut self, path: &[Segment]) -> Types {
+    pub(super) fn types(&mut self, path: &[Segment]) -> Types {
         let Some(tool) = self.tool.map(|at| &self.tools[at]) else { return Types::STRING };
         if let [Segment::Key(key)] = path {
             let listed = tool.parameters.iter().find(|parameter| parameter.name == *key);

@@ -1,8 +1,11 @@
 //! One value of a call's arguments: its text becomes JSON, as it comes or at its end.
 
-use crate::values::{Coerced, coerce, may_be_typed};
+use crate::values::{Coerced, coerce, is_list_alone, may_be_typed};
 use contract::json_text::{escape, white};
 use contract::{Reading, Types};
+
+/// Longest text, in bytes, that waits because it may be the first item of a list.
+const ITEM: usize = 64;
 
 /// An open value.
 #[derive(Debug)]
@@ -38,6 +41,19 @@ impl Value {
         }
     }
 
+    /// The text of a value that has ended and isn't what the schema has at its place, a list: it may
+    /// be the first item.
+    pub(super) fn item(&self) -> Option<&str> {
+        match self {
+            Self::Waiting { types, reading: Reading::Declared, text, .. }
+                if is_list_alone(*types) && coerce(text, *types) == Coerced::Text =>
+            {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
     /// Takes more text.
     pub(super) fn text(&mut self, more: &str, out: &mut String) {
         match self {
@@ -47,6 +63,9 @@ impl Value {
             Self::Waiting { types, reading, text, first } => {
                 text.push_str(more);
                 *first = first.or_else(|| more.bytes().find(|byte| !white(char::from(*byte))));
+                if *reading == Reading::Declared && is_list_alone(*types) && text.len() <= ITEM {
+                    return;
+                }
                 let is_json = *reading == Reading::Json;
                 let may_be_json = is_json && (*first == Some(b'"') || may_be_typed(*first, text, Types::ANY));
                 if !may_be_json && !may_be_typed(*first, text, *types) {
@@ -70,16 +89,25 @@ impl Value {
                 } else {
                     coerce(&text, types)
                 };
-                match coerced {
-                    Coerced::Verbatim => out.push_str(text.trim_matches(white)),
-                    Coerced::As(json) => out.push_str(&json),
-                    Coerced::Text => {
-                        out.push('"');
-                        escape(&text, out);
-                        out.push('"');
-                    }
-                }
+                write(&text, coerced, out);
             }
+        }
+    }
+}
+
+/// Writes a whole value that may have these types.
+pub(super) fn write_typed(text: &str, types: Types, out: &mut String) {
+    write(text, coerce(text, types), out);
+}
+
+fn write(text: &str, coerced: Coerced, out: &mut String) {
+    match coerced {
+        Coerced::Verbatim => out.push_str(text.trim_matches(white)),
+        Coerced::As(json) => out.push_str(&json),
+        Coerced::Text => {
+            out.push('"');
+            escape(text, out);
+            out.push('"');
         }
     }
 }

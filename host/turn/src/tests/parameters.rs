@@ -4,7 +4,7 @@ use super::*;
 use crate::values::tool;
 use contract::{Note, ParameterValue, Reading, Segment, ToolCall, ToolKind};
 
-const SCHEMA: &str = r#"{"properties": {"city": {"type": "string"}, "days": {"type": ["integer", "null"]}, "any": {"type": ["object", "string"]},
+const SCHEMA: &str = r#"{"properties": {"city": {"type": "string"}, "days": {"type": ["integer", "null"]}, "any": {"type": ["object", "string"]}, "ids": {"type": "array", "items": {"type": "integer"}},
     "stops": {"type": "array", "items": {"properties": {"name": {"type": "string"}, "at": {"type": "integer"}}}}}}"#;
 
 /// A piece of a call's ops: the way to a value (`stops/0/name`, with `t:` or `j:` before it for its
@@ -105,14 +105,45 @@ fn objects_and_lists_open_and_close_between_places() {
 }
 
 #[test]
-fn what_was_written_is_not_written_again() {
-    assert_eq!(arguments(&[("city", &["a"]), ("city", &["b"])]), r#"{"city": "a"}"#);
+fn what_was_written_is_not_written_again_and_breaks_the_call() {
+    let broken = |said: &[Said]| played("weather", Payload::Json, said, &[Op::Close]).0.remove(0);
+    let written = |text: &str| incomplete(tool_call(1, "weather", text));
+    assert_eq!(broken(&[("city", &["a"]), ("city", &["b"])]), written(r#"{"city": "a""#));
     assert_eq!(
-        arguments(&[("a/b", &["x"]), ("c", &["y"]), ("a/d", &["z"])]),
-        r#"{"a": {"b": "x"}, "c": "y"}"#
+        broken(&[("a/b", &["x"]), ("c", &["y"]), ("a/d", &["z"])]),
+        written(r#"{"a": {"b": "x"}, "c": "y""#)
     );
-    assert_eq!(arguments(&[("a", &["x"]), ("a/b", &["y"])]), r#"{"a": "x"}"#);
-    assert_eq!(arguments(&[("a/b", &["x"]), ("a", &["y"])]), r#"{"a": {"b": "x"}}"#);
+    assert_eq!(broken(&[("a", &["x"]), ("a/b", &["y"])]), written(r#"{"a": "x""#));
+    assert_eq!(broken(&[("a/b", &["x"]), ("a", &["y"])]), written(r#"{"a": {"b": "x""#));
+}
+
+#[test]
+fn values_of_one_place_are_items_where_the_schema_has_a_list() {
+    assert_eq!(arguments(&[("ids", &["1"]), ("ids", &["2"])]), r#"{"ids": [1, 2]}"#);
+    assert_eq!(
+        arguments(&[
+            ("city", &["a"]),
+            ("ids", &[" 1 "]),
+            ("ids", &["x"]),
+            ("ids", &["[3]"]),
+            ("days", &["4"])
+        ]),
+        r#"{"city": "a", "ids": [1, "x", "[3]"], "days": 4}"#
+    );
+    assert_eq!(arguments(&[("ids", &["1"])]), r#"{"ids": "1"}"#);
+    assert_eq!(arguments(&[("ids", &["1"]), ("days", &["2"])]), r#"{"ids": "1", "days": 2}"#);
+    assert_eq!(arguments(&[("ids", &["[1, 2]"])]), r#"{"ids": [1, 2]}"#);
+    let long: Said = ("ids", &["a word and many more words, which are no list and don't wait for any other"]);
+    assert_eq!(arguments(&[long]), format!(r#"{{"ids": "{}"}}"#, long.1[0]));
+}
+
+#[test]
+fn an_item_that_comes_too_late_breaks_the_call() {
+    let broken = |said: &[Said]| played("weather", Payload::Json, said, &[Op::Close]).0.remove(0);
+    let late = [("ids", &["1"][..]), ("ids", &["2"]), ("days", &["4"]), ("ids", &["3"])];
+    assert_eq!(broken(&late), incomplete(tool_call(1, "weather", r#"{"ids": [1, 2], "days": 4"#)));
+    let two = [("ids", &["[1]"][..]), ("ids", &["2"])];
+    assert_eq!(broken(&two), incomplete(tool_call(1, "weather", r#"{"ids": [1]"#)));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! From a parameter's text to its JSON, by the types that it may have.
 //!
 //! The text is JSON as it stands, or it is spelt as Python spells it (`True`, `None`: chat
-//! templates write earlier calls that way), or it is a string. A number is JSON's number and
-//! finite; `5.0` and `1e3` count as integers. An integer may have any value, as it has in JSON; if
-//! it is written with an exponent, it is at most 2^53, where doubles hold every integer. Anything
-//! else is a string, whatever the schema says: the client sees what the model wrote.
+//! templates write earlier calls that way), or it is a string. A number is JSON's number, as the
+//! model wrote it; one beyond a double's range (`1e400`) stays a string, since many readers refuse
+//! it, and one that is smaller than a double's (`1e-400`) is a number. `5.0` and `1e3` count as
+//! integers, whose digits are moved and never rounded: an integer may have any value of up to 4096
+//! digits. Anything else is a string, whatever the schema says: the client sees what the model
+//! wrote.
 
 use serde::de::IgnoredAny;
 
@@ -60,6 +62,11 @@ pub(crate) fn may_be_typed(first: Option<u8>, text: &str, types: Types) -> bool 
     }
 }
 
+/// Whether a value of these types is a list, if it isn't null.
+pub(crate) fn is_list_alone(types: Types) -> bool {
+    types.allows(Types::ARRAY) && types.or(Types::NULL) == Types::ARRAY.or(Types::NULL)
+}
+
 fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || white(char::from(byte))
 }
@@ -77,7 +84,7 @@ fn scalar(text: &str, types: Types) -> Coerced {
     if text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
         && serde_json::from_str::<IgnoredAny>(text).is_ok()
     {
-        return numeric(text, text.parse().unwrap_or(f64::INFINITY), types);
+        return numeric(text, types);
     }
     let boolean = ["true", "false"].into_iter().find(|word| text.eq_ignore_ascii_case(word));
     match boolean {
@@ -86,22 +93,32 @@ fn scalar(text: &str, types: Types) -> Coerced {
     }
 }
 
-/// What a number in JSON's syntax becomes; `number` is its value, perhaps rounded.
-fn numeric(text: &str, number: f64, types: Types) -> Coerced {
+/// What a number in JSON's syntax becomes.
+fn numeric(text: &str, types: Types) -> Coerced {
     if types.allows(Types::INTEGER)
-        && let Some(integer) = integer(text, number)
+        && let Some(integer) = integer(text)
     {
         return if integer == text { Coerced::Verbatim } else { Coerced::As(integer) };
     }
-    if types.allows(Types::NUMBER) && number.is_finite() { Coerced::Verbatim } else { Coerced::Text }
+    let is_finite = || text.parse().is_ok_and(f64::is_finite);
+    if types.allows(Types::NUMBER) && is_finite() { Coerced::Verbatim } else { Coerced::Text }
 }
 
-/// The number as an integer, if it is one.
-fn integer(text: &str, number: f64) -> Option<String> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    if !text.contains(['e', 'E']) {
-        return fraction.bytes().all(|digit| digit == b'0').then(|| whole.to_owned());
+/// The number as an integer, if it is one: its exponent moves its point.
+fn integer(text: &str) -> Option<String> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+    let digits = [whole, fraction].concat();
+    let (behind, is_zero) = (digits.trim_end_matches('0').len(), digits.bytes().all(|digit| digit == b'0'));
+    if is_zero {
+        return Some([sign, "0"].concat());
     }
-    // Beyond this a double doesn't hold every integer.
-    (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then(|| format!("{number:.0}"))
+    let length =
+        usize::try_from(exponent.parse::<i64>().ok()?.checked_add_unsigned(whole.len() as u64)?).ok()?;
+    if length < behind || length > NUMBER {
+        return None;
+    }
+    let digits = format!("{digits:0<length$}");
+    Some([sign, digits[..length].trim_start_matches('0')].concat())
 }

@@ -4,6 +4,8 @@
 //! looking a parameter up visits a bounded number of subschemas, however they refer to each other.
 //! Unknown keywords and broken ones constrain nothing.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use contract::json_text::nesting;
@@ -200,14 +202,35 @@ impl<'a> Walk<'a> {
 
     /// The subschema that a local `$ref` points to.
     fn target(&self, schema: &Value) -> Option<&'a Value> {
-        let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
-        self.root.pointer(pointer)
+        let pointer = percent_decoded(schema.get("$ref")?.as_str()?.strip_prefix('#')?)?;
+        self.root.pointer(&pointer)
     }
 
     fn step(&mut self, depth: usize) -> Option<usize> {
         self.visits = self.visits.checked_sub(1)?;
         depth.checked_sub(1)
     }
+}
+
+/// The fragment of a URI with its `%xx` decoded; `None` if that isn't UTF-8.
+fn percent_decoded(fragment: &str) -> Option<Cow<'_, str>> {
+    let mut parts = fragment.split('%');
+    let first = parts.next()?;
+    if first.len() == fragment.len() {
+        return Some(fragment.into());
+    }
+    let mut decoded = first.as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                decoded.extend(&part.as_bytes()[2..]);
+            }
+            // A lone sign, which some generators leave as it is.
+            None => decoded.extend([b"%", part.as_bytes()].concat()),
+        }
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
 }
 
 /// Types that the keyword `type` names, by one name or a list of names.

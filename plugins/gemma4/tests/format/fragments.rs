@@ -55,4 +55,9 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "<start_function_call>call:add{s:<escape>",
     "call:add(a=",
     "}<tool_call|>",
+    "<|\"|>, ",
+    "<|\"|>}",
+    "<start_function_call>call:add{i:<escape>",
+    "i:<escape>07<escape>,",
+    "{1, ",
 ];

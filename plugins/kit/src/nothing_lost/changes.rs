@@ -160,6 +160,14 @@ impl Recorded<'_> {
         let calls: Vec<Item> = self.calls().map(|(_, call)| call.clone()).collect();
         let mut ends = (0..self.length()).filter(|at| is_end(&self.output[*at]));
         let end = ends.next().filter(|_| ends.next().is_none() && !calls.is_empty())?;
+        // Nothing but the reasoning's end shows a call that no marker begins.
+        let is_bare = |item: &Item| match (&item.head, self.output.get(end + 1)) {
+            (Head::ToolCall(call), Some(Piece::Text(text))) => text.contains(&call.name),
+            _ => false,
+        };
+        if calls.iter().any(is_bare) {
+            return None;
+        }
         (self.items.first()?.head == Head::Reasoning).then(|| Changed {
             what: "reasoning without its end".to_owned(),
             output: [&self.output[..end], &self.output[end + 1..]].concat(),

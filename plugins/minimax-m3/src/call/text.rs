@@ -3,7 +3,10 @@
 
 use parser_sdk::{Output, Payload, Reading, Route};
 
-use super::{At, Call, INPUT, white};
+use super::{At, Call, INPUT, NAMESPACE, white};
+
+/// Longest white space, in bytes, that is held behind what may end the call.
+const GAP: usize = 128;
 
 impl Call {
     /// Reads text that stands in no tag.
@@ -20,7 +23,10 @@ impl Call {
                 self.has_surplus = true;
                 self.drop_surplus(0, out);
             }
-            At::Blank | At::Value => self.value(text, out),
+            At::Ended { of_block, bytes } if text.chars().all(white) && bytes + text.len() <= GAP => {
+                self.at = At::Ended { of_block, bytes: bytes + text.len() };
+            }
+            At::Blank | At::Value | At::Ended { .. } => self.value(text, out),
             At::Untagged { bytes, in_value } => {
                 self.at = At::Untagged { bytes: bytes + text.len(), in_value }
             }
@@ -41,13 +47,15 @@ impl Call {
     }
 
     pub(super) fn drop_surplus(&mut self, keep: usize, out: &mut Output) {
+        // A marker alone is markup.
+        self.has_surplus |= out.held() - keep > NAMESPACE.len();
         self.at = At::Between;
         out.flow(Route::Drop, keep);
     }
 
     /// Ends the open value.
     pub(super) fn end_value(&mut self, out: &mut Output) {
-        if matches!(self.at, At::Blank | At::Value) {
+        if matches!(self.at, At::Blank | At::Value | At::Ended { .. }) {
             out.end_parameter();
         }
         self.at = At::Between;

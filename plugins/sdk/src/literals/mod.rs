@@ -2,29 +2,34 @@
 //! Python's keywords (`city="Oslo", days=3)`) and objects with unquoted keys
 //! (`city:<|"|>Oslo<|"|>,days:3}`), whose strings may stand between markers.
 //!
-//! Invariant: text inside a string goes out with its own chunk, but for a byte or two that may end
-//! the string. Held is what isn't decided: a key, a number or word, the white space behind it; 128
-//! bytes at most. What is no literal goes out unchanged, so that the arguments aren't JSON: nothing
-//! is guessed.
+//! Invariant: text inside a string goes out with its own chunk, but for what may end the string and
+//! some bytes behind that. Held is what isn't decided: a key, a number or word, the white space
+//! behind it; 128 bytes at most. What is no literal goes out unchanged, so that the arguments
+//! aren't JSON: nothing is guessed.
 //!
 //! What is JSON inside of values goes out as it is; the arguments themselves are written with a
 //! blank behind each comma and colon. Values are strings, numbers, `true`, `false`, `null`
-//! (Python's spellings, too), lists, tuples and objects of these. Commas too many are dropped. The
-//! arguments of a custom tool are its first string.
+//! (Python's spellings, too), lists, tuples, sets and objects of these. Commas too many are
+//! dropped. The arguments of a custom tool are its one string; beside another value the call is
+//! incomplete.
 
+mod ahead;
+mod behind;
+mod brace;
 mod frame;
 mod opening;
 mod places;
 mod quoted;
 mod scalar;
 mod strings;
+mod word;
 
 pub use opening::Opening;
 
 use frame::{Frame, Kind};
 use quoted::Quoted;
 
-use crate::{Output, Payload, Route};
+use crate::{Output, Payload, Route, Tool, Types};
 
 /// Most bytes that are held.
 const HELD: usize = 128;
@@ -72,8 +77,21 @@ pub struct Literals {
     comma: usize,
     /// The bytes that the host holds for the reader.
     pending: Vec<u8>,
+    /// Number of pending bytes that may end a string: a quote or a marker. The string ended if what
+    /// stands behind them shows it.
+    closing: usize,
+    /// What was held to show that and stands behind the arguments' end.
+    behind: Vec<u8>,
+    /// The tool whose parameters these are.
+    tool: Option<Tool>,
+    /// Types of the present argument's value, as far as they are known.
+    types: Types,
+    /// Whether a value is of these types however it is spelt.
+    is_typed: bool,
     /// Whether text without quotes is a string.
     bare: bool,
+    /// Whether the call stands in a list.
+    in_list: bool,
     input: Input,
 }
 
@@ -94,7 +112,11 @@ enum Place {
     Bare,
     /// Behind a comma in a string without quotes: the next key, or more of the string.
     Comma,
+    /// Behind a brace that opens an object or a set.
+    Brace,
     Quoted(Quoted),
+    /// Between two markers with this index, in a value that needn't be a string.
+    Typed(usize),
     /// In a string, or a key, between two markers with this index.
     Marked {
         mark: usize,
@@ -120,8 +142,20 @@ impl Literals {
     /// Arguments that end with the bracket `close`, of a call with this payload.
     pub fn new(close: u8, payload: Payload) -> Self {
         let input = if payload == Payload::Text { Input::Sought } else { Input::Json };
-        let frames = vec![Frame::new(Kind::Arguments, close)];
-        Self { frames, place: Place::Key, comma: 0, pending: Vec::new(), bare: false, input }
+        Self {
+            frames: vec![Frame::new(Kind::Arguments, close)],
+            place: Place::Key,
+            comma: 0,
+            pending: Vec::new(),
+            closing: 0,
+            behind: Vec::new(),
+            tool: None,
+            types: Types::ANY,
+            is_typed: false,
+            bare: false,
+            in_list: false,
+            input,
+        }
     }
 
     /// The same reader for a format whose strings may lack their quotes: other text than a literal
@@ -132,17 +166,40 @@ impl Literals {
         Self { bare: true, ..self }
     }
 
+    /// The same reader for a call in square brackets, whose own end follows the call's, or a comma.
+    #[must_use]
+    pub fn in_list(self, in_list: bool) -> Self {
+        Self { in_list, ..self }
+    }
+
+    /// The same reader for arguments of this tool. A number that begins with zeros is one where its
+    /// parameter is no string.
+    #[must_use]
+    pub fn of_tool(self, tool: Option<&Tool>) -> Self {
+        Self { tool: tool.cloned(), ..self }
+    }
+
+    /// The same reader for a format whose values have the types of the tool's parameters however
+    /// they are spelt: a word is a string where the parameter is one, and a number may stand in
+    /// markers as strings do.
+    #[must_use]
+    pub fn with_typed_values(self) -> Self {
+        Self { is_typed: true, ..self }
+    }
+
     /// Whether the next byte is inside a string or key with quotes: a marker there is text.
     pub fn in_string(&self) -> bool {
         match self.place {
-            Place::Quoted(quoted) => !quoted.may_have_ended(),
-            Place::Marked { .. } => true,
+            Place::Quoted(_) | Place::Marked { .. } => self.closing == 0 || !self.may_have_ended(),
+            Place::Typed(_) => true,
+            Place::Brace => brace::in_string(&self.pending),
             _ => false,
         }
     }
 
     /// Reads `text` up to the bracket that closes the arguments, where the call is closed. Returns
-    /// the number of bytes read if it came.
+    /// the number of bytes read if it came. [`Self::take_behind`] has what follows the bracket in
+    /// them, and is to be read first.
     pub fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         let bytes = text.as_bytes();
         let mut index = 0;
@@ -157,71 +214,6 @@ impl Literals {
             out.until_byte(self.quoted_route(), stops);
         }
         None
-    }
-
-    /// Reads the marker `mark`, of `length` bytes, which stands before and behind strings of the
-    /// format.
-    pub fn delimiter(&mut self, mark: usize, literal: &str, out: &mut Output) {
-        match self.place {
-            Place::Key => {
-                self.begin_member(out);
-                self.begin_marked(mark, true, literal, out);
-            }
-            Place::Comma if self.key_after_comma().is_empty() => {
-                self.end_bare(out);
-                self.begin_member(out);
-                self.begin_marked(mark, true, literal, out);
-            }
-            Place::Value => {
-                self.begin_value(out);
-                self.begin_marked(mark, false, literal, out);
-            }
-            Place::Marked { mark: opened, is_key } if opened == mark => {
-                out.drop(literal.len());
-                self.end_string(is_key, out);
-            }
-            // The marker before the string was left out.
-            Place::Word | Place::Bare | Place::Comma => {
-                if self.place == Place::Word {
-                    self.begin_value(out);
-                    self.begin_string(out);
-                }
-                out.take(self.plain_route(), self.pending.len());
-                self.pending.clear();
-                out.drop(literal.len());
-                self.end_string(false, out);
-            }
-            Place::AfterKey | Place::After => out.drop(literal.len()),
-            Place::KeyWord => {
-                self.place = Place::NoLiteral;
-                _ = self.read(literal, out);
-            }
-            Place::Quoted(_) | Place::Marked { .. } | Place::NoLiteral => _ = self.read(literal, out),
-        }
-    }
-
-    /// Ends arguments whose bracket didn't come, before the `keep` youngest held bytes. Where the
-    /// format itself ends the call (`is_closed`), arguments that lack only this bracket are whole;
-    /// all others are incomplete. Other output may follow.
-    pub fn end(&mut self, is_closed: bool, keep: usize, out: &mut Output) {
-        match self.place {
-            Place::Quoted(quoted) if quoted.may_have_ended() => {
-                self.end_quoted(quoted, out);
-            }
-            Place::Word if is_closed && self.frames.len() == 1 => self.end_word(out),
-            Place::Bare if is_closed && self.frames.len() == 1 => self.end_bare(out),
-            Place::Bare | Place::Comma => out.take(self.plain_route(), self.pending.len()),
-            Place::NoLiteral => out.take(self.json_route(), self.comma + self.pending.len()),
-            _ => {}
-        }
-        out.drop(out.held() - keep);
-        if is_closed && self.frames.len() == 1 && matches!(self.place, Place::After | Place::Key) {
-            self.write(if self.frames[0].any { "}" } else { "{}" }, out);
-            out.close();
-        } else if keep > 0 {
-            out.message("");
-        }
-        self.frames.clear();
     }
 
     /// The bytes that may end the string in which the next byte is, if nothing else decides

@@ -2,7 +2,8 @@
 //! returns the number of bytes that it read.
 
 use super::frame::{Frame, Kind};
-use super::{DEPTH, HELD, Input, Literals, MARKER, Place, scalar};
+use super::quoted::StringKind;
+use super::{DEPTH, HELD, Input, Literals, Place};
 use crate::Output;
 
 impl Literals {
@@ -17,6 +18,9 @@ impl Literals {
             Place::Bare => self.bare(bytes, out),
             Place::Comma => self.comma(byte, out),
             Place::Quoted(quoted) => self.quoted(quoted, bytes, out),
+            Place::Brace => self.brace(bytes, out),
+            Place::Typed(mark) => self.typed(mark, byte, out),
+            Place::Marked { .. } if self.closing > 0 => self.behind_string(bytes, out),
             Place::Marked { .. } => {
                 out.until_marker(self.plain_route());
                 bytes.len()
@@ -61,7 +65,7 @@ impl Literals {
             _ if byte == self.frame().close => self.close(out),
             b'"' | b'\'' => {
                 self.begin_member(out);
-                self.begin_quoted(byte, true, out);
+                self.begin_quoted(byte, StringKind::Key, out);
             }
             _ => {
                 self.place = Place::KeyWord;
@@ -75,6 +79,7 @@ impl Literals {
         match byte {
             b':' | b'=' if !self.pending.is_empty() => {
                 let name = self.pending.trim_ascii_end().len();
+                self.types = self.types_of(&self.pending[..name]);
                 self.begin_member(out);
                 self.write("\"", out);
                 out.take(self.plain_route(), name);
@@ -118,11 +123,16 @@ impl Literals {
             b' ' | b'\n' | b'\r' | b'\t' => self.gap(byte, out),
             b',' if frame.kind == Kind::List => self.gap(byte, out),
             _ if byte == frame.close && frame.kind == Kind::List => self.close(out),
+            _ if self.input == Input::Read => return self.no_literal(),
             b'"' | b'\'' => {
                 self.begin_value(out);
-                self.begin_quoted(byte, false, out);
+                self.begin_quoted(byte, StringKind::Value, out);
             }
-            b'{' | b'[' | b'(' if self.frames.len() < DEPTH => self.open(byte, out),
+            b'{' if self.frames.len() < DEPTH => {
+                self.pending.push(byte);
+                self.place = Place::Brace;
+            }
+            b'[' | b'(' if self.frames.len() < DEPTH => self.open(byte, out),
             b',' | b'{' | b'[' | b'(' | b'}' | b']' | b')' => return self.no_literal(),
             _ => {
                 self.place = Place::Word;
@@ -140,13 +150,8 @@ impl Literals {
         } else {
             out.take(self.json_route(), 1);
         }
-        let (kind, close, place) = match byte {
-            b'{' => (Kind::Object, b'}', Place::Key),
-            b'[' => (Kind::List, b']', Place::Value),
-            _ => (Kind::List, b')', Place::Value),
-        };
-        self.frames.push(Frame::new(kind, close));
-        self.place = place;
+        self.frames.push(Frame::new(Kind::List, if byte == b'[' { b']' } else { b')' }));
+        self.place = Place::Value;
     }
 
     /// Reads the bracket that closes the innermost one.
@@ -157,7 +162,7 @@ impl Literals {
                 out.drop(1);
                 self.write(if any { "}" } else { "{}" }, out);
             }
-            Some(Frame { close: b')', .. }) => {
+            Some(Frame { kind: Kind::List, close: b')' | b'}', .. }) => {
                 out.drop(1);
                 self.write("]", out);
             }
@@ -177,57 +182,6 @@ impl Literals {
             _ => return self.no_literal(),
         }
         1
-    }
-
-    fn word(&mut self, byte: u8, out: &mut Output) -> usize {
-        if byte == b',' || byte == self.frame().close {
-            self.end_word(out);
-            return 0;
-        }
-        self.pending.push(byte);
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let goes_on = if self.bare {
-            // Half a marker may come at the end of the stream, and is no string.
-            self.pending[0] == b'<' && self.pending.len() <= MARKER
-        } else {
-            self.pending.iter().all(is_word)
-        };
-        if (goes_on || scalar::may_begin(&self.pending)) && self.pending.len() <= HELD {
-            return 1;
-        }
-        self.pending.pop();
-        if !self.bare {
-            return self.no_literal();
-        }
-        self.begin_bare(out);
-        0
-    }
-
-    /// Ends a number or word. One without a meaning goes out unchanged, unless it is a string.
-    pub(super) fn end_word(&mut self, out: &mut Output) {
-        let length = self.pending.trim_ascii_end().len();
-        let word = std::mem::take(&mut self.pending);
-        let word = std::str::from_utf8(&word).unwrap_or_default();
-        match scalar::json(&word[..length]) {
-            None if self.bare => {
-                self.begin_value(out);
-                self.begin_string(out);
-                out.take(self.plain_route(), length);
-                out.drop(word.len() - length);
-                return self.end_string(false, out);
-            }
-            Some(json) if json != &word[..length] => {
-                self.begin_value(out);
-                out.drop(length);
-                self.write(json, out);
-            }
-            _ => {
-                self.begin_value(out);
-                out.take(self.json_route(), length);
-            }
-        }
-        out.drop(word.len() - length);
-        self.place = Place::After;
     }
 
     /// Writes what stands before a member of a bracket.

@@ -16,7 +16,7 @@ const WORDS: [(&str, &str); 8] = [
 pub(super) fn may_begin(text: &[u8]) -> bool {
     let scalar = text.trim_ascii_end();
     let is_digit = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-    let is_number = scalar.first().is_none_or(|byte| byte.is_ascii_digit() || *byte == b'-');
+    let is_number = scalar.first().is_none_or(|byte| byte.is_ascii_digit() || b"+-".contains(byte));
     (is_number && scalar.iter().all(is_digit))
         || WORDS.iter().any(|(word, _)| word.as_bytes().starts_with(scalar))
 }
@@ -26,7 +26,20 @@ pub(super) fn json(text: &str) -> Option<&str> {
     if let Some((_, json)) = WORDS.iter().find(|(word, _)| *word == text) {
         return Some(json);
     }
-    is_number(text.as_bytes()).then_some(text)
+    let number = text.strip_prefix('+').filter(|digits| !digits.starts_with('-')).unwrap_or(text);
+    is_number(number.as_bytes()).then_some(number)
+}
+
+/// A number that begins with zeros, without them.
+pub(super) fn without_zeros(text: &str) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.strip_prefix('0')?.trim_start_matches('0');
+    let zero = if digits.starts_with(|first: char| first.is_ascii_digit()) { "" } else { "0" };
+    let number = [sign, zero, digits].concat();
+    is_number(number.as_bytes()).then_some(number)
 }
 
 /// Whether this is a number as JSON spells it.
@@ -55,15 +68,30 @@ fn is_number(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{json, may_begin};
+    use super::{json, may_begin, without_zeros};
 
     #[test]
     fn numbers_are_those_of_json() {
         for number in ["0", "-1", "10.5", "1e5", "1E+20", "1e-05", "-0.0"] {
             assert_eq!(json(number), Some(number));
         }
-        for other in ["", "-", "01", "1.", ".5", "1e", "1e+", "+1", "1-2", "0x1", "1_000", "2026-01-02"] {
+        assert_eq!(json("+1"), Some("1"));
+        for other in
+            ["", "-", "01", "1.", ".5", "1e", "1e+", "+-1", "++1", "1-2", "0x1", "1_000", "2026-01-02"]
+        {
             assert_eq!(json(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn zeros_before_a_number_are_left_out() {
+        let numbers =
+            [("07", "7"), ("-007", "-7"), ("+0012", "12"), ("00", "0"), ("00.5", "0.5"), ("00e1", "0e1")];
+        for (zeros, number) in numbers {
+            assert_eq!(without_zeros(zeros).as_deref(), Some(number), "{zeros}");
+        }
+        for other in ["", "7", "0x7", "-", "0-7", "07a", "-+07", "+-07"] {
+            assert_eq!(without_zeros(other), None, "{other}");
         }
     }
 
