@@ -71,10 +71,12 @@ impl DialectArguments {
         self.quote(out);
     }
 
-    /// Reads `text`, behind which nothing is held.
-    pub(crate) fn text(&mut self, text: &str, out: &mut Output) {
+    /// Reads `text`, behind which nothing is held. Returns the number of bytes read if the call
+    /// ended.
+    pub(crate) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         if let Place::Delimited { route, .. } = self.place {
-            return out.until_marker(route);
+            out.until_marker(route);
+            return None;
         }
         let mut at = 0;
         while let Some(&byte) = text.as_bytes().get(at) {
@@ -92,9 +94,10 @@ impl DialectArguments {
                         Place::Quoted { route, is_escaped }
                     };
                 }
-                Place::Delimited { .. } | Place::Ended => out.drop(1),
+                Place::Delimited { .. } | Place::Ended => return Some(at - 1),
             }
         }
+        (self.place == Place::Ended).then_some(at)
     }
 
     /// Ends the call at the region's close, before the last `bytes` held bytes, or with the turn.

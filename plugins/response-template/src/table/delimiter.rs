@@ -4,7 +4,8 @@
 //! Invariant: every delimiter begins with a marker, and each part of it that may be a special token
 //! is a marker, too.
 
-use super::pattern::{Pattern, Piece, parse};
+use super::pattern::{Pattern, Piece, Run, is_word};
+use super::regex::parse;
 
 /// A pattern that begins with a marker.
 #[derive(Debug)]
@@ -32,25 +33,60 @@ impl Markers {
     /// special tokens reach a parser only so.
     ///
     /// # Errors
-    /// The pieces don't begin with literal text.
+    /// The pieces don't begin with literal text, or never match.
     #[inline(never)]
     pub(crate) fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
+        check(&pieces)?;
         let Some(Piece::Literal(first)) =
             pieces.first().filter(|piece| **piece != Piece::Literal(String::new()))
         else {
             return Err("a delimiter that doesn't begin with literal text can't be found in a stream".into());
         };
         let trigger = self.marker(token(first));
-        let pattern = Pattern(pieces);
+        let pattern = Pattern(with_gaps(&pieces));
         self.tokens(&pattern);
         Ok(Delimiter { trigger, pattern })
+    }
+
+    /// The same delimiter with its group in quotes of the other kind, or in none, if it has quotes.
+    pub(crate) fn otherwise(&mut self, pattern: &Pattern) -> Vec<Delimiter> {
+        let Some(at) = pattern.group_at() else { return Vec::new() };
+        let pieces = &pattern.0;
+        let before = at.checked_sub(1).and_then(|before| pieces[before].literal().strip_suffix('"'));
+        let after = pieces.get(at + 1).and_then(|after| after.literal().strip_prefix('"'));
+        let (Some(before), Some(after), Piece::Run(run)) = (before, after, &pieces[at]) else {
+            return Vec::new();
+        };
+        let spelt = |quote: &str, except: &str| {
+            let run =
+                Run { except: [except, &run.except].concat(), no_space: quote.is_empty(), ..run.clone() };
+            let [before, after] = [[before, quote].concat(), [quote, after].concat()].map(Piece::Literal);
+            [&pieces[..at - 1], &[before, Piece::Run(run), after], &pieces[at + 2..]].concat()
+        };
+        let spelt = [spelt("'", "'"), spelt("", "'>")];
+        spelt.into_iter().filter_map(|pieces| self.delimiter(pieces).ok()).collect()
+    }
+
+    /// A delimiter with a group without what stands before the last token in front of the group, if
+    /// anything does.
+    pub(crate) fn bare(&mut self, Pattern(pieces): &Pattern, group: usize) -> Option<Delimiter> {
+        let last = pieces[..group].iter().rposition(|piece| !piece.literal().is_empty())?;
+        let literal = pieces[last].literal();
+        let tokens = parts(literal).scan(0, |at, part| {
+            *at += part.len();
+            Some((*at - part.len(), part))
+        });
+        let (begin, _) = tokens.filter(|(_, part)| is_token(part)).last()?;
+        let is_shorter = last > 0 || begin > 0;
+        let pieces = [&[Piece::Literal(literal[begin..].to_owned())], &pieces[last + 1..]].concat();
+        is_shorter.then(|| self.delimiter(pieces).ok())?
     }
 
     /// Makes a marker of each part of a pattern that may be a special token.
     pub(super) fn tokens(&mut self, pattern: &Pattern) {
         for piece in &pattern.0 {
             let Piece::Literal(literal) = piece else { continue };
-            for part in parts(literal).filter(|part| part.starts_with(['<', '[']) && part.len() > 1) {
+            for part in parts(literal).filter(|part| is_token(part)) {
                 self.marker(part);
             }
         }
@@ -69,7 +105,8 @@ impl Markers {
             if matches!(pieces[..], [Piece::Edge(_)]) {
                 continue;
             }
-            let is_before = |piece: &&Piece| matches!(piece, Piece::Space | Piece::Run { group: None, .. });
+            let is_before =
+                |piece: &&Piece| matches!(piece, Piece::Space | Piece::Run(Run { group: None, .. }));
             pieces.drain(..pieces.iter().take_while(is_before).count());
             pieces
                 .truncate(pieces.iter().rposition(|piece| *piece != Piece::Space).map_or(0, |last| last + 1));
@@ -85,7 +122,7 @@ impl Markers {
     }
 
     #[inline(never)]
-    fn marker(&mut self, literal: &str) -> usize {
+    pub(super) fn marker(&mut self, literal: &str) -> usize {
         self.0.iter().position(|marker| marker == literal).unwrap_or_else(|| {
             self.0.push(literal.to_owned());
             self.0.len() - 1
@@ -103,11 +140,67 @@ pub(super) fn parts(literal: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such.
+/// Checks that text can match these pieces of one delimiter.
+fn check(pieces: &[Piece]) -> Result<(), String> {
+    if matches!(pieces.last(), Some(Piece::Run(Run { is_lazy: true, .. }))) {
+        return Err("a lazy run at the end of a pattern takes nothing".into());
+    }
+    if pieces.iter().any(|piece| matches!(piece, Piece::Edge(_))) {
+        return Err("`^` and `$` can't be part of a longer pattern".into());
+    }
+    let never = pieces.windows(3).any(|three| match three {
+        [Piece::Literal(before), Piece::Boundary, Piece::Literal(behind)] => {
+            before.chars().next_back().is_some_and(is_word) == behind.chars().next().is_some_and(is_word)
+        }
+        _ => false,
+    });
+    if never { Err("`\\b` stands where it never matches".into()) } else { Ok(()) }
+}
+
+/// The pieces with white space allowed between two tokens, and between a token and a group.
+fn with_gaps(pieces: &[Piece]) -> Vec<Piece> {
+    let mut all: Vec<Piece> = Vec::new();
+    let is_group = |piece: &Piece| matches!(piece, Piece::Run(Run { group: Some(_), .. }));
+    let ends_token = |piece: &Piece| piece.literal().ends_with(['>', ']']);
+    let begins_token = |piece: &Piece| piece.literal().starts_with(['<', '[']);
+    let whole = pieces.iter().flat_map(|piece| match piece {
+        Piece::Literal(text) => tokens_apart(text).into_iter().map(Piece::Literal).collect(),
+        other => vec![other.clone()],
+    });
+    for piece in whole {
+        let is_between = all.last().is_some_and(|last| {
+            (ends_token(last) && (begins_token(&piece) || is_group(&piece)))
+                || (is_group(last) && begins_token(&piece))
+        });
+        all.extend(is_between.then_some(Piece::Gap));
+        all.push(piece);
+    }
+    all
+}
+
+/// A literal, cut between two tokens.
+fn tokens_apart(literal: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for part in parts(literal) {
+        match all.last_mut().filter(|last| !(last.ends_with(['>', ']']) && is_token(part))) {
+            Some(last) => last.push_str(part),
+            None => all.push(part.to_owned()),
+        }
+    }
+    all
+}
+
+/// Whether a part of a literal may be a token.
+pub(super) fn is_token(part: &str) -> bool {
+    part.starts_with(['<', '[']) && part.len() > 1
+}
+
+/// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such. Quotes
+/// don't belong to a tag that goes on.
 #[inline(never)]
 fn token(literal: &str) -> &str {
     let end = match literal.as_bytes().first() {
-        Some(b'<') => literal.find('>').map(|at| at + 1),
+        Some(b'<') => literal.find('>').map(|at| at + 1).or_else(|| literal.find(['"', '\''])),
         Some(b'[') => literal.find(']').map(|at| at + 1),
         _ => literal.find(['<', '[']),
     };

@@ -1,12 +1,12 @@
 //! What grammars ask of the spelling of a parameter.
 
-use super::{Delimiter, Parameter, Piece};
+use super::{Delimiter, Parameter, Piece, Run};
 
 impl Parameter {
     /// Whether the delimiter before a value may have any key that a grammar writes.
     pub(super) fn has_any_keys(&self) -> bool {
         let is_fit = |piece: &Piece| match piece {
-            Piece::Run { except, word, .. } => {
+            Piece::Run(Run { except, word, .. }) => {
                 !word && except.chars().all(|char| "<>=\"".contains(char) || char.is_whitespace())
             }
             _ => true,

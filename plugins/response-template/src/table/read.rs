@@ -3,8 +3,9 @@
 
 use parser_sdk::Trim;
 
+use super::delimiter::{is_token, parts};
 use super::json::Json;
-use super::{Delimiter, Field, Kind, Pattern, Piece, Table, parse};
+use super::{Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
 
 /// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
@@ -72,6 +73,9 @@ impl Table {
             table.field(name, field).map_err(|error| ["field '", name, "': ", &error].concat())?;
         }
         table.anchor(&written)?;
+        if table.implicit.is_none() {
+            table.headers();
+        }
         Ok(table)
     }
 
@@ -117,8 +121,48 @@ impl Table {
         } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
             return Err("another field has no open either".into());
         }
-        self.fields.push(Field { kind, open, close, repeats: field.is_set("repeats") });
+        let (lenient, nameless) = self.lenient(&kind, &open);
+        self.fields.push(Field { kind, open, lenient, nameless, close, repeats: field.is_set("repeats") });
         Ok(())
+    }
+
+    /// Other delimiters that open a call whose name stands in the delimiters `open`: spelt
+    /// otherwise, and with an object for the name, if nothing but white space follows the name.
+    fn lenient(&mut self, kind: &Kind, open: &[Delimiter]) -> (Vec<Delimiter>, Vec<Delimiter>) {
+        let (mut lenient, mut nameless) = (Vec::new(), Vec::new());
+        for pattern in open.iter().map(|open| &open.pattern) {
+            let Some(group) = pattern.group_at() else { continue };
+            lenient.extend(self.markers.otherwise(pattern));
+            if let Some(bare) = self.markers.bare(pattern, group) {
+                lenient.extend(self.markers.otherwise(&bare.pattern));
+                lenient.push(bare);
+            }
+            let (before, behind) = pattern.0.split_at(group);
+            let is_last = behind[1..].iter().all(|piece| matches!(piece, Piece::Space | Piece::Gap));
+            if is_last && matches!(kind, Kind::Named(Some(_))) {
+                let object = [before, &[Piece::Literal("{".into())]].concat();
+                nameless.extend(self.markers.delimiter(object));
+            }
+        }
+        (lenient, nameless)
+    }
+
+    /// The headers of regions that the table lacks: those of its text with another word.
+    fn headers(&mut self) {
+        let text = self.fields.iter().filter(|field| field.kind.is_text());
+        for Delimiter { pattern, .. } in text.flat_map(|field| &field.open) {
+            let [Piece::Literal(header)] = &pattern.0[..] else { continue };
+            let [first, word, last] = parts(header).collect::<Vec<_>>()[..] else { continue };
+            let [first, last] = [first, last].map(|token| Piece::Literal(token.to_owned()));
+            if is_token(first.literal()) && is_token(last.literal()) && !word.is_empty() {
+                let word = Piece::Run(Run { word: true, is_some: true, ..Run::default() });
+                let pattern = Pattern(vec![first, word, last]);
+                if !self.headers.iter().any(|header| header.pattern == pattern) {
+                    self.headers
+                        .push(Delimiter { trigger: self.markers.marker(pattern.0[0].literal()), pattern });
+                }
+            }
+        }
     }
 
     /// Reads the start anchor. A pattern that `parse` refuses has no grammar.

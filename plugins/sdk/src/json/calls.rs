@@ -6,7 +6,7 @@
 //! since the last call held.
 
 use super::{Call, Event, Object, Progress, Scanner};
-use crate::{Output, Payload, Tools};
+use crate::{Output, Payload, Route, Tools};
 
 /// Reader of one region of calls.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct Calls {
     path: Vec<String>,
     /// Scanners of the objects around the call, the outermost first.
     around: Vec<Scanner>,
+    /// Where text goes that turns out to be no call.
+    prose: Route,
 }
 
 #[derive(Debug)]
@@ -33,7 +35,7 @@ enum State {
     /// After an object, where another one may follow.
     Between,
     Arguments(Object),
-    /// After the arguments: the rest of the region is dropped.
+    /// After the arguments, where only brackets and a fence may follow.
     Done,
     Text,
 }
@@ -52,8 +54,15 @@ impl Calls {
         Self { path: path.to_vec(), ..self }
     }
 
+    /// The region stands in text that goes there, and so does what turns out to be no call.
+    #[must_use]
+    pub fn in_prose(self, prose: Route) -> Self {
+        Self { prose, ..self }
+    }
+
     fn of(state: State) -> Self {
-        Self { state, keys: <(String, String)>::default(), path: Vec::new(), around: Vec::new() }
+        let (keys, path, around) = (<(String, String)>::default(), Vec::new(), Vec::new());
+        Self { state, keys, path, around, prose: Route::Content }
     }
 
     /// The arguments of a call that is open already.
@@ -61,9 +70,18 @@ impl Calls {
         Self::of(State::Arguments(Object::new(payload)))
     }
 
-    /// A region in which nothing is a call.
-    pub fn none() -> Self {
-        Self::of(State::Text)
+    /// The rest of a region behind a call's arguments.
+    pub fn behind_arguments() -> Self {
+        Self::of(State::Done)
+    }
+
+    /// Whether a call is open.
+    pub fn in_call(&self) -> bool {
+        match &self.state {
+            State::Object(call) => call.is_opened(),
+            State::Arguments(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether the rest of the region is text, because what was read last is no call.
@@ -157,7 +175,13 @@ impl Calls {
                     (self.state, read) = (State::Done, end);
                 }
             }
-            State::Done => out.drop(read),
+            State::Done => {
+                read = after(b" \n\r\t,;[]}`");
+                out.drop(read);
+                if read < text.len() {
+                    return None;
+                }
+            }
             State::Text => return None,
         }
         Some(read)
@@ -236,7 +260,7 @@ impl Calls {
     /// opening of a broken call.
     pub fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.state {
-            State::Object(call) if !call.is_opened() && is_closed => out.content(out.held() - bytes),
+            State::Object(call) if !call.is_opened() && is_closed => out.take(self.prose, out.held() - bytes),
             State::Object(call) if !call.is_opened() => out.broken_call(bytes),
             State::Object(call) if is_closed || (by_itself && call.has_arguments()) => call.close(out),
             State::Object(call) => call.release(out),
@@ -244,9 +268,9 @@ impl Calls {
             State::Arguments(arguments) => arguments.release(out),
             State::Before(0) => out.drop(out.held() - bytes),
             State::Before(_) if is_closed => out.drop(out.held() - bytes),
-            State::Around(..) if is_closed => out.content(out.held() - bytes),
+            State::Around(..) if is_closed => out.take(self.prose, out.held() - bytes),
             State::Before(_) | State::Around(..) => out.broken_call(bytes),
-            State::Text => out.content(out.held() - bytes),
+            State::Text => out.take(self.prose, out.held() - bytes),
             State::Between | State::Behind | State::Done => {}
         }
     }
