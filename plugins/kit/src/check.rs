@@ -14,6 +14,8 @@ use super::case::{Case, CaseItem, case_files};
 use super::cut::{Script, compare};
 use parser_sdk::Parser;
 
+/// Number of seeds of the changes to a case after which nothing may be lost.
+const SEEDS: u64 = 3;
 /// Most places at which a case is broken off.
 const BREAKS: usize = 128;
 
@@ -99,6 +101,7 @@ fn check<P: Parser>(
     }
     script.check::<P>(&[2, 11, 1], &case.expected())?;
     script.check_lost_quotes::<P>()?;
+    (0..SEEDS).try_for_each(|seed| script.check_nothing_lost::<P>(seed))?;
     check_arguments::<P>(&script, BREAKS)
 }
 

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use super::case::{End, MarkerMode, Piece, by_marker};
-use super::{Item, LostQuote, Player, lost_quotes};
+use super::nothing_lost::{BROKEN_TOOL, Changed, Recorded, as_text};
+use super::{Item, LostQuote, Player, case, function, lost_quotes};
 use contract::{FinishReason, Request};
 use parser_sdk::Parser;
 
@@ -63,9 +64,7 @@ impl Script<'_> {
 
     /// How the response ends.
     pub(super) fn end<P: Parser>(&self) -> End {
-        let mut player = Player::<P>::with(self.request, self.markers, false);
-        self.feed(&mut player, &[usize::MAX]);
-        player.end(self.reason).1
+        self.played::<P>(usize::MAX, false).1
     }
 
     /// All that the model writes.
@@ -122,6 +121,68 @@ impl Script<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Checks that nothing of a completed turn is lost where its stream is changed
+    /// ([`super::nothing_lost`]), with markers as tokens and in the text.
+    pub(super) fn check_nothing_lost<P: Parser>(&self, seed: u64) -> Result<(), String> {
+        let joined = self.joined();
+        let tokens = if self.markers == MarkerMode::Text { joined.by_tokens::<P>() } else { joined.clone() };
+        let is_plain = joined.markers == MarkerMode::Text || joined.has_no_look_alike::<P>();
+        let modes = [MarkerMode::Id].into_iter().chain(is_plain.then_some(MarkerMode::Text));
+        modes.into_iter().try_for_each(|mode| tokens.check_changes::<P>(mode, seed))
+    }
+
+    /// Checks the changes of this turn, whose markers are tokens, with markers in this mode.
+    fn check_changes<P: Parser>(&self, mode: MarkerMode, seed: u64) -> Result<(), String> {
+        let descriptor = P::describe(&self.request.options).expect("describe");
+        let mut request = self.request.clone();
+        if mode == MarkerMode::Id {
+            request.token_markers = (0..).zip(&descriptor.markers).map(|(index, _)| index).collect();
+        }
+        if !request.tools.is_empty() {
+            let more = [function(BROKEN_TOOL, case::ANY_OBJECT)];
+            request.tools = request.tools.iter().cloned().chain(more).collect();
+        }
+        let script = |output: &[Piece]| {
+            let output = if mode == MarkerMode::Id { output.to_vec() } else { as_text(output) };
+            Script { request: &request, output, markers: mode, ..self.clone() }
+        };
+        let (items, end) = script(&self.output).played::<P>(usize::MAX, false);
+        if end != End::Completed {
+            return Ok(());
+        }
+        let recorded = Recorded {
+            markers: &descriptor.markers,
+            stops: &descriptor.stops,
+            reasoning_end: descriptor.reasoning_end.as_deref(),
+            tools: &self.request.tools,
+            output: &self.output,
+            items: &items,
+        };
+        for Changed { what, output, must } in recorded.changes(seed) {
+            let script = script(&output);
+            for (size, always) in [(usize::MAX, false), (1, true)] {
+                let (items, end) = script.played::<P>(size, always);
+                must.check(&items, end).map_err(|lost| {
+                    format!("{what}, markers {mode:?}: {lost}\n    of {:?}", script.text())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The turn's items and how its response ends, with texts in pieces of `size` characters.
+    fn played<P: Parser>(&self, size: usize, always: bool) -> (Vec<Item>, End) {
+        let mut player = Player::<P>::with(self.request, self.markers, always);
+        self.feed(&mut player, &[size]);
+        player.end(self.reason)
+    }
+
+    /// Whether no text of a turn whose markers are tokens spells one.
+    fn has_no_look_alike<P: Parser>(&self) -> bool {
+        let markers = P::describe(&self.request.options).expect("describe").markers;
+        by_marker(&self.text(), &markers) == self.output
     }
 
     /// The turn with neighbouring texts made one.

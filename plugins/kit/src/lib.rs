@@ -29,6 +29,7 @@ mod cut;
 mod explore;
 mod items;
 mod lost_quote;
+pub mod nothing_lost;
 mod parameters;
 mod player;
 mod scan;
