@@ -169,10 +169,13 @@ impl ResponseTemplate {
         }
     }
 
-    /// Ends an open string between delimiters, and with it the call, at a marker that ends strings
+    /// Ends an open string of a dialect of JSON, and with it the call, at a marker that ends strings
     /// and may close the region. Returns whether it did.
     fn ends_delimited(&mut self, marker: usize, out: &mut Output) -> bool {
-        let Place { within: Within::Delimited(_), .. } = self.place() else { return false };
+        let in_string = matches!(self.place().within, Within::Delimited(_) | Within::String);
+        if !in_string || !matches!(self.call, InCall::Dialect(_)) {
+            return false;
+        }
         let outside = Place { within: Within::Dialect, ..self.place() };
         if !self.table.announces(outside, marker, false) {
             return false;
@@ -336,7 +339,7 @@ impl ResponseTemplate {
             }
             InCall::Lines(arguments) => {
                 if !arguments.read(text, out) {
-                    self.break_off(out);
+                    self.break_off(0, out);
                 }
             }
             InCall::Dialect(arguments) => {

@@ -49,7 +49,7 @@ impl LineArguments {
 
     /// Whether the next byte is in a value, or between lines.
     pub(crate) fn within(&self) -> Within {
-        if self.place == Place::Key { Within::Parameters } else { Within::Value }
+        if self.place == Place::Key { Within::Parameters } else { Within::Line }
     }
 
     /// Whether all lines that began have ended; there is one at least.
@@ -99,7 +99,7 @@ impl LineArguments {
         match (line_at, key_at) {
             (_, Some(at)) if line_at.is_none_or(|line_at| at < line_at) => {
                 let name = self.trimmed(&self.pending[..at]).to_owned();
-                if name.trim().is_empty() {
+                if name.trim().is_empty() || self.arguments.has(&name) {
                     return None;
                 }
                 self.drop(at + key, out);

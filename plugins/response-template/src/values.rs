@@ -48,9 +48,14 @@ impl ResponseTemplate {
                 }
                 let key = unquoted(key);
                 let merges = parameter.is_some_and(|parameter| parameter.merges);
+                if self.items.key != key {
+                    self.items = Items::default();
+                }
                 if merges && self.items.key == key && self.items.count > 0 {
                     arguments.begin_item(key, self.items.count, out);
                     self.items.count += 1;
+                } else if arguments.has(key) {
+                    return self.break_off(keep, out);
                 } else if merges && arguments.is_list(key) {
                     let item = Item { key: key.to_owned(), text: String::new() };
                     return self.call = InCall::Item(arguments, item);
@@ -77,7 +82,7 @@ impl ResponseTemplate {
             return;
         }
         if !arguments.is_untouched() {
-            return self.break_off(out);
+            return self.break_off(0, out);
         }
         if let InCall::Parameters(mut arguments, ends) = std::mem::replace(&mut self.call, InCall::No) {
             arguments.begin_body();
@@ -86,9 +91,10 @@ impl ResponseTemplate {
         }
     }
 
-    /// Ends the call as incomplete, since it has words that belong to nothing, and drops them.
-    pub(crate) fn break_off(&mut self, out: &mut Output) {
-        out.drop(out.held());
+    /// Ends the call as incomplete, since it has words that belong to nothing, or a value that was
+    /// given already, and drops what is held before the `keep` youngest bytes.
+    pub(crate) fn break_off(&mut self, keep: usize, out: &mut Output) {
+        out.drop(out.held() - keep);
         out.message("");
         self.call = InCall::Broken;
     }
@@ -150,7 +156,7 @@ impl ResponseTemplate {
     /// Puts the close of a call inside a value in doubt: it counts only if something outside calls
     /// follows. Returns whether it is in doubt.
     pub(crate) fn doubt_close(&mut self, written: &str) -> bool {
-        let is_doubted = self.call.within() == Within::Value && !closes_a_block(written);
+        let is_doubted = matches!(self.call.within(), Within::Value | Within::Line) && !closes_a_block(written);
         if is_doubted {
             self.closed = Some(Doubt::of(written));
         }

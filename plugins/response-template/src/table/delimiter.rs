@@ -67,19 +67,13 @@ impl Markers {
         spelt.into_iter().filter_map(|pieces| self.delimiter(pieces).ok()).collect()
     }
 
-    /// A delimiter with a group without what stands before the last token in front of the group, if
+    /// A delimiter without what stands before the last token in front of its group or its end, if
     /// anything does.
-    pub(crate) fn bare(&mut self, Pattern(pieces): &Pattern, group: usize) -> Option<Delimiter> {
-        let last = pieces[..group].iter().rposition(|piece| !piece.literal().is_empty())?;
-        let literal = pieces[last].literal();
-        let tokens = parts(literal).scan(0, |at, part| {
-            *at += part.len();
-            Some((*at - part.len(), part))
-        });
-        let (begin, _) = tokens.filter(|(_, part)| is_token(part)).last()?;
-        let is_shorter = last > 0 || begin > 0;
-        let pieces = [&[Piece::Literal(literal[begin..].to_owned())], &pieces[last + 1..]].concat();
-        is_shorter.then(|| self.delimiter(pieces).ok())?
+    pub(crate) fn bare(&mut self, pattern: &Pattern) -> Option<Delimiter> {
+        let Pattern(pieces) = pattern;
+        let before = &pieces[..pattern.group_at().unwrap_or(pieces.len())];
+        let last = before.iter().rposition(|piece| is_token(piece.literal())).filter(|last| *last > 0)?;
+        self.delimiter(pieces[last..].to_vec()).ok()
     }
 
     /// Makes a marker of each part of a pattern that may be a special token.
@@ -122,7 +116,7 @@ impl Markers {
     }
 
     #[inline(never)]
-    pub(super) fn marker(&mut self, literal: &str) -> usize {
+    fn marker(&mut self, literal: &str) -> usize {
         self.0.iter().position(|marker| marker == literal).unwrap_or_else(|| {
             self.0.push(literal.to_owned());
             self.0.len() - 1
@@ -157,35 +151,27 @@ fn check(pieces: &[Piece]) -> Result<(), String> {
     if never { Err("`\\b` stands where it never matches".into()) } else { Ok(()) }
 }
 
-/// The pieces with white space allowed between two tokens, and between a token and a group.
+/// The pieces with white space allowed beside each token that stands beside other literal text or a
+/// group.
 fn with_gaps(pieces: &[Piece]) -> Vec<Piece> {
     let mut all: Vec<Piece> = Vec::new();
-    let is_group = |piece: &Piece| matches!(piece, Piece::Run(Run { group: Some(_), .. }));
-    let ends_token = |piece: &Piece| piece.literal().ends_with(['>', ']']);
-    let begins_token = |piece: &Piece| piece.literal().starts_with(['<', '[']);
     let whole = pieces.iter().flat_map(|piece| match piece {
-        Piece::Literal(text) => tokens_apart(text).into_iter().map(Piece::Literal).collect(),
+        Piece::Literal(text) => parts(text).map(|part| Piece::Literal(part.to_owned())).collect(),
         other => vec![other.clone()],
     });
+    let is_text = |piece: &Piece| {
+        !piece.literal().is_empty() || matches!(piece, Piece::Run(Run { group: Some(_), .. }))
+    };
     for piece in whole {
-        let is_between = all.last().is_some_and(|last| {
-            (ends_token(last) && (begins_token(&piece) || is_group(&piece)))
-                || (is_group(last) && begins_token(&piece))
+        let is_beside = all.last().is_some_and(|last| {
+            let ends_token = is_token(last.literal()) && last.literal().ends_with(['>', ']']);
+            let has_space = last.literal().ends_with(char::is_whitespace)
+                || piece.literal().starts_with(char::is_whitespace);
+            let is_token = ends_token || is_token(piece.literal());
+            is_token && !has_space && is_text(last) && is_text(&piece)
         });
-        all.extend(is_between.then_some(Piece::Gap));
+        all.extend(is_beside.then_some(Piece::Gap));
         all.push(piece);
-    }
-    all
-}
-
-/// A literal, cut between two tokens.
-fn tokens_apart(literal: &str) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for part in parts(literal) {
-        match all.last_mut().filter(|last| !(last.ends_with(['>', ']']) && is_token(part))) {
-            Some(last) => last.push_str(part),
-            None => all.push(part.to_owned()),
-        }
     }
     all
 }

@@ -3,7 +3,7 @@
 
 use parser_sdk::Trim;
 
-use super::delimiter::{is_token, parts};
+use super::delimiter::is_token;
 use super::json::Json;
 use super::{Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
 
@@ -126,20 +126,21 @@ impl Table {
         Ok(())
     }
 
-    /// Other delimiters that open a call whose name stands in the delimiters `open`: spelt
-    /// otherwise, and with an object for the name, if nothing but white space follows the name.
+    /// Other delimiters that open a call than `open`: spelt otherwise, and with an object for the
+    /// name, if nothing but white space follows the name.
     fn lenient(&mut self, kind: &Kind, open: &[Delimiter]) -> (Vec<Delimiter>, Vec<Delimiter>) {
         let (mut lenient, mut nameless) = (Vec::new(), Vec::new());
-        for pattern in open.iter().map(|open| &open.pattern) {
-            let Some(group) = pattern.group_at() else { continue };
+        for pattern in open.iter().map(|open| &open.pattern).filter(|_| !kind.is_text()) {
             lenient.extend(self.markers.otherwise(pattern));
-            if let Some(bare) = self.markers.bare(pattern, group) {
+            if let Some(bare) = self.markers.bare(pattern) {
                 lenient.extend(self.markers.otherwise(&bare.pattern));
                 lenient.push(bare);
             }
+            let Some(group) = pattern.group_at().filter(|_| matches!(kind, Kind::Named(Some(_)))) else {
+                continue;
+            };
             let (before, behind) = pattern.0.split_at(group);
-            let is_last = behind[1..].iter().all(|piece| matches!(piece, Piece::Space | Piece::Gap));
-            if is_last && matches!(kind, Kind::Named(Some(_))) {
+            if behind[1..].iter().all(|piece| matches!(piece, Piece::Space | Piece::Gap)) {
                 let object = [before, &[Piece::Literal("{".into())]].concat();
                 nameless.extend(self.markers.delimiter(object));
             }
@@ -150,17 +151,13 @@ impl Table {
     /// The headers of regions that the table lacks: those of its text with another word.
     fn headers(&mut self) {
         let text = self.fields.iter().filter(|field| field.kind.is_text());
-        for Delimiter { pattern, .. } in text.flat_map(|field| &field.open) {
-            let [Piece::Literal(header)] = &pattern.0[..] else { continue };
-            let [first, word, last] = parts(header).collect::<Vec<_>>()[..] else { continue };
-            let [first, last] = [first, last].map(|token| Piece::Literal(token.to_owned()));
-            if is_token(first.literal()) && is_token(last.literal()) && !word.is_empty() {
+        for pattern in text.flat_map(|field| &field.open).map(|open| &open.pattern) {
+            let literals: Vec<&Piece> = pattern.0.iter().filter(|piece| **piece != Piece::Gap).collect();
+            let [first, Piece::Literal(_), last] = literals[..] else { continue };
+            if is_token(first.literal()) && is_token(last.literal()) {
                 let word = Piece::Run(Run { word: true, is_some: true, ..Run::default() });
-                let pattern = Pattern(vec![first, word, last]);
-                if !self.headers.iter().any(|header| header.pattern == pattern) {
-                    self.headers
-                        .push(Delimiter { trigger: self.markers.marker(pattern.0[0].literal()), pattern });
-                }
+                let header = self.markers.delimiter(vec![first.clone(), word, last.clone()]);
+                self.headers.extend(header);
             }
         }
     }

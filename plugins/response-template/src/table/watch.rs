@@ -47,6 +47,8 @@ pub(crate) enum Within {
     Parameters,
     /// In a parameter's value.
     Value,
+    /// In a value that ends with its line.
+    Line,
     /// After a delimiter that ends a parameter's value if the call goes on after it.
     Ended,
     /// After the close of a call inside a value, whose own end didn't come.
@@ -248,7 +250,10 @@ impl Table {
                 delimiters.iter().filter(counts).for_each(|open| see(meaning, open, named));
             };
             all(Meaning::Open(index), &field.open, named);
-            all(Meaning::Open(index), &field.lenient, Named::Declared);
+            // Without its wrapper, a call is known by its name, or by the call before it.
+            if in_call || !matches!(field.kind, Kind::Objects { .. } | Kind::Python) {
+                all(Meaning::Open(index), &field.lenient, Named::Declared);
+            }
             all(Meaning::OpenObject(index), &field.nameless, Named::Any);
         }
     }

@@ -271,6 +271,9 @@ impl Calls {
             State::Around(..) if is_closed => out.take(self.prose, out.held() - bytes),
             State::Before(_) | State::Around(..) => out.broken_call(bytes),
             State::Text => out.take(self.prose, out.held() - bytes),
+            State::Behind if !is_closed && self.around.last().is_some_and(Scanner::in_string) => {
+                out.broken_call(bytes);
+            }
             State::Between | State::Behind | State::Done => {}
         }
     }

@@ -57,6 +57,11 @@ impl ArgumentsWriter {
         !self.given.is_empty()
     }
 
+    /// Whether parameter `key` has begun.
+    pub fn has(&self, key: &str) -> bool {
+        self.given.contains(key)
+    }
+
     /// Whether nothing has been written of arguments that are plain text.
     pub fn is_untouched(&self) -> bool {
         self.is_text() && self.given.is_empty()
