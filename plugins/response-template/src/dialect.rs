@@ -47,7 +47,14 @@ enum Place {
 
 impl DialectArguments {
     pub(crate) fn new(payload: Payload, bare_keys: bool) -> Self {
-        Self { payload, bare_keys, depth: 0, place: Place::Plain { may_begin: false }, has_input: false, has_lost: false }
+        Self {
+            payload,
+            bare_keys,
+            depth: 0,
+            place: Place::Plain { may_begin: false },
+            has_input: false,
+            has_lost: false,
+        }
     }
 
     /// Position in the call, by which delimiters count: those of strings only inside brackets.

@@ -50,7 +50,7 @@ impl ResponseTemplate {
         let Found::Delimiter(meaning, bytes, group) = found else { return self.give_up(head, out) };
         // The brace of an object belongs to the region.
         let bytes = bytes - usize::from(matches!(meaning, Meaning::OpenObject(_)));
-        self.act(meaning, group, &head.text[..bytes], head.text.len() - bytes, out);
+        self.act(meaning, &group, &head.text[..bytes], head.text.len() - bytes, out);
         self.replay(head, bytes, out);
     }
 

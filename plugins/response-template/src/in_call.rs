@@ -50,10 +50,10 @@ impl InCall {
         }
     }
 
-    /// Whether the region turned out to be no call.
+    /// Whether the region turned out to be no call: its close is text, too.
     pub(crate) fn is_text(&self) -> bool {
         match self {
-            Self::Json(calls) => calls.is_text(),
+            Self::Json(calls) => calls.is_text() && !calls.has_called(),
             Self::Python(calls) => calls.is_text(),
             _ => false,
         }

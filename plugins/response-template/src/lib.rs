@@ -22,25 +22,21 @@ mod head;
 mod in_call;
 mod lines;
 mod python;
+mod region;
 mod table;
 mod values;
+mod words;
 
 use std::sync::Arc;
 
-use parser_sdk::json::{Calls, white};
-use parser_sdk::params::{ArgumentsWriter, Doubt, unquoted};
+use parser_sdk::json::Calls;
+use parser_sdk::params::{Doubt, unquoted};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tool, Tools};
 
-use dialect::DialectArguments;
 use head::Head;
 use in_call::InCall;
-use lines::LineArguments;
-use python::PythonCalls;
-use table::{Found, Kind, Meaning, Place, Table, Within, are_ends};
+use table::{Found, Meaning, Place, Table, Within, are_ends};
 use values::Items;
-
-/// Longest special token that is held outside all regions, in bytes.
-const TOKEN: usize = 48;
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -199,12 +195,12 @@ impl ResponseTemplate {
 
     /// Acts on a delimiter, whose text is `written`. The `keep` youngest held bytes stand after the
     /// delimiter.
-    fn act(&mut self, meaning: Meaning, group: String, written: &str, keep: usize, out: &mut Output) {
+    fn act(&mut self, meaning: Meaning, group: &str, written: &str, keep: usize, out: &mut Output) {
         match meaning {
             Meaning::Open(_) | Meaning::OpenObject(_) => {
                 self.leave_call(written.len() + keep, out);
                 match meaning {
-                    Meaning::Open(field) => self.open(field, unquoted(&group).to_owned(), keep, out),
+                    Meaning::Open(field) => self.open(field, unquoted(group), keep, out),
                     Meaning::OpenObject(field) => self.open_objects(field, keep, out),
                     _ => {}
                 }
@@ -212,7 +208,7 @@ impl ResponseTemplate {
             Meaning::Markup => out.drop(out.held() - keep),
             Meaning::Close if self.doubt_close(written) => {}
             Meaning::Close | Meaning::TurnEnd => self.close(meaning, written, keep, out),
-            Meaning::Key => self.begin_value(&group, keep, out),
+            Meaning::Key => self.begin_value(group, keep, out),
             Meaning::ValueEnd => self.doubt_end(written, keep, out),
             Meaning::StringOpen(_) | Meaning::StringEnd => {
                 if let InCall::Dialect(arguments) = &mut self.call {
@@ -220,94 +216,6 @@ impl ResponseTemplate {
                 }
             }
         }
-    }
-
-    /// Closes the region, or ends the turn.
-    fn close(&mut self, meaning: Meaning, written: &str, keep: usize, out: &mut Output) {
-        let ends_turn = meaning == Meaning::TurnEnd;
-        if ends_turn {
-            self.settle_doubt(written.len() + keep, out);
-        }
-        let is_text = self.call.is_text();
-        self.end_call(!ends_turn, true, written.len() + keep, out);
-        if is_text && !ends_turn {
-            out.take(self.prose(), out.held() - keep);
-        }
-        out.drop(out.held() - keep);
-        if matches!(self.call, InCall::No) {
-            out.close();
-        } else if ends_turn {
-            // The item of a call that is still open ends here, incomplete, so that a later `close`
-            // doesn't complete it.
-            out.message("");
-        }
-        self.leave_region();
-        if ends_turn {
-            self.region = None;
-        }
-    }
-
-    /// Goes on with the text around the region.
-    fn leave_region(&mut self) {
-        (self.region, self.call, self.in_words) = (self.around.take(), InCall::No, false);
-    }
-
-    /// Ends the call that is open before another region, whose opening begins at the last `bytes`
-    /// held bytes.
-    fn leave_call(&mut self, bytes: usize, out: &mut Output) {
-        match self.closed.take() {
-            Some(_) => self.end_call(true, true, bytes, out),
-            None if matches!(self.call, InCall::No) => return,
-            None => self.call.leave(bytes, out),
-        }
-        self.leave_region();
-    }
-
-    fn open(&mut self, field: usize, name: String, keep: usize, out: &mut Output) {
-        self.items = Items::default();
-        self.in_words = false;
-        let kind = &self.table.fields[field].kind;
-        if !kind.is_text() {
-            self.around = self.region;
-        }
-        self.region = Some(field);
-        let prose = self.prose();
-        match kind {
-            Kind::Content | Kind::Reasoning => {
-                out.drop(out.held() - keep);
-                out.close();
-            }
-            Kind::Objects { path, name, arguments, .. } => {
-                let calls = Calls::objects(out.held() - keep, name, arguments).within(path);
-                self.call = InCall::Json(calls.in_prose(prose));
-            }
-            Kind::Python => self.call = InCall::Python(PythonCalls::new(prose)),
-            Kind::Dialect { .. } | Kind::Lines(_) | Kind::Named(_) => {
-                self.call = self.named(field, &name);
-                out.drop(out.held() - keep);
-                let payload = self.tools.payload(&name);
-                out.tool_call(name, payload);
-            }
-        }
-    }
-
-    /// The inside of a call whose name stands in its header.
-    fn named(&self, field: usize, name: &str) -> InCall {
-        let payload = self.tools.payload(name);
-        let arguments = || ArgumentsWriter::new(&self.declared, name, payload);
-        match &self.table.fields[field].kind {
-            Kind::Dialect { bare_keys, .. } => InCall::Dialect(DialectArguments::new(payload, *bare_keys)),
-            Kind::Lines(spelling) => InCall::Lines(LineArguments::new(arguments(), spelling.clone())),
-            Kind::Named(Some(_)) => InCall::Parameters(arguments(), Doubt::default()),
-            _ => InCall::Json(Calls::arguments(payload).in_prose(self.prose())),
-        }
-    }
-
-    /// Opens a region with an object where a call's name should stand.
-    fn open_objects(&mut self, field: usize, keep: usize, out: &mut Output) {
-        (self.around, self.region) = (self.region, Some(field));
-        let calls = Calls::objects(out.held() - keep, "name", "arguments");
-        self.call = InCall::Json(calls.in_prose(self.prose()));
     }
 
     /// Routes text of the current region, behind which nothing is held.
@@ -366,31 +274,6 @@ impl ResponseTemplate {
         }
     }
 
-    /// Routes text outside calls. Text of no field is a message, which white space and special
-    /// tokens don't open.
-    fn words(&mut self, text: &str, out: &mut Output) {
-        let field = self.region.or(self.table.implicit).map(|field| &self.table.fields[field]);
-        if field.is_none() && !self.in_words {
-            self.before_words.push_str(text);
-            let words = behind_tokens(&self.before_words).to_owned();
-            out.drop(out.held() - words.len());
-            self.in_words = !may_be_token(&words);
-            self.before_words = if self.in_words { String::new() } else { words };
-            if !self.in_words {
-                return;
-            }
-        }
-        out.until_marker(field.map_or(Route::Content, |field| field.kind.route()));
-    }
-
-    /// Makes what may have become a special token text.
-    fn release_words(&mut self, out: &mut Output) {
-        if !std::mem::take(&mut self.before_words).is_empty() {
-            self.in_words = true;
-            out.rest(Route::Content);
-        }
-    }
-
     /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's
     /// close if it `is_closed`, else with the turn, which the model ended `by_itself` or not.
     fn end_call(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
@@ -400,23 +283,6 @@ impl ResponseTemplate {
         }
         self.call.end(is_closed, by_itself, bytes, out);
     }
-}
-
-/// `text` without the white space and the special tokens at its beginning.
-fn behind_tokens(text: &str) -> &str {
-    let rest = text.trim_start_matches(white);
-    let token = rest.strip_prefix("<|").and_then(|name| Some((name, name.find("|>")? + 4)));
-    match token {
-        Some((name, end)) if !name[..end - 4].contains(white) => behind_tokens(&rest[end..]),
-        _ => rest.strip_prefix("</s>").map_or(rest, behind_tokens),
-    }
-}
-
-/// Whether `text` is empty or may become a special token.
-fn may_be_token(text: &str) -> bool {
-    "<|".starts_with(text)
-        || "</s>".starts_with(text)
-        || (text.starts_with("<|") && text.len() <= TOKEN && !text.contains(white))
 }
 
 parser_sdk::export_parser!(ResponseTemplate);

@@ -77,11 +77,9 @@ impl LineArguments {
     /// The last line needs no end.
     pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
         let is_whole = self.place != Place::Key || self.pending.trim().is_empty();
-        if is_closed {
-            if let Place::Value { has_begun } = self.place {
-                out.hiding(bytes, |out| self.write(self.pending.len(), has_begun, out));
-                self.arguments.end(bytes, out);
-            }
+        if is_closed && let Place::Value { has_begun } = self.place {
+            out.hiding(bytes, |out| self.write(self.pending.len(), has_begun, out));
+            self.arguments.end(bytes, out);
         }
         out.drop(out.held() - bytes);
         match is_closed {

@@ -19,6 +19,8 @@ pub(crate) struct PythonCalls {
     state: State,
     /// Where text goes that turns out to be no call.
     prose: Route,
+    /// Whether a call has ended.
+    has_called: bool,
 }
 
 #[derive(Debug)]
@@ -36,11 +38,11 @@ enum State {
 impl PythonCalls {
     /// Calls behind the opening of a region that stands in text that goes to `prose`.
     pub(crate) fn new(prose: Route) -> Self {
-        Self { state: State::Head(String::new()), prose }
+        Self { state: State::Head(String::new()), prose, has_called: false }
     }
 
     pub(crate) fn is_text(&self) -> bool {
-        matches!(self.state, State::Text)
+        matches!(self.state, State::Text) && !self.has_called
     }
 
     /// Whether a call is open.
@@ -93,7 +95,7 @@ impl PythonCalls {
             State::Arguments(arguments) => {
                 let end = arguments.read(text, out);
                 if end.is_some() {
-                    self.state = State::Between;
+                    (self.state, self.has_called) = (State::Between, true);
                 }
                 return Some(end.unwrap_or(text.len()));
             }

@@ -156,7 +156,8 @@ impl ResponseTemplate {
     /// Puts the close of a call inside a value in doubt: it counts only if something outside calls
     /// follows. Returns whether it is in doubt.
     pub(crate) fn doubt_close(&mut self, written: &str) -> bool {
-        let is_doubted = matches!(self.call.within(), Within::Value | Within::Line) && !closes_a_block(written);
+        let is_doubted =
+            matches!(self.call.within(), Within::Value | Within::Line) && !closes_a_block(written);
         if is_doubted {
             self.closed = Some(Doubt::of(written));
         }

@@ -121,7 +121,7 @@ impl Table {
         if !pieces.iter().any(|piece| is_group(piece, "key")) {
             return Err("tag_pattern has no group 'key' before its value".into());
         }
-        let key = self.markers.delimiter(pieces)?;
+        let key = self.markers.delimiter(&pieces)?;
         let spelt_otherwise = self.markers.otherwise(&key.pattern);
         if !parameter.keys.iter().any(|other| other.pattern == key.pattern) {
             parameter.keys.push(key);

@@ -4,7 +4,7 @@
 //! Invariant: every delimiter begins with a marker, and each part of it that may be a special token
 //! is a marker, too.
 
-use super::pattern::{Pattern, Piece, Run, is_word};
+use super::pattern::{Class, Pattern, Piece, Run, is_word};
 use super::regex::parse;
 
 /// A pattern that begins with a marker.
@@ -26,7 +26,7 @@ impl Markers {
     /// # Errors
     /// `text` is empty.
     pub(crate) fn literal(&mut self, text: &str) -> Result<Delimiter, String> {
-        self.delimiter(vec![Piece::Literal(text.to_owned())])
+        self.delimiter(&[Piece::Literal(text.to_owned())])
     }
 
     /// A delimiter of these pieces. Each part that may be a special token becomes a marker, since
@@ -35,15 +35,15 @@ impl Markers {
     /// # Errors
     /// The pieces don't begin with literal text, or never match.
     #[inline(never)]
-    pub(crate) fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
-        check(&pieces)?;
+    pub(crate) fn delimiter(&mut self, pieces: &[Piece]) -> Result<Delimiter, String> {
+        check(pieces)?;
         let Some(Piece::Literal(first)) =
             pieces.first().filter(|piece| **piece != Piece::Literal(String::new()))
         else {
             return Err("a delimiter that doesn't begin with literal text can't be found in a stream".into());
         };
         let trigger = self.marker(token(first));
-        let pattern = Pattern(with_gaps(&pieces));
+        let pattern = Pattern(with_gaps(pieces));
         self.tokens(&pattern);
         Ok(Delimiter { trigger, pattern })
     }
@@ -57,14 +57,13 @@ impl Markers {
         let (Some(before), Some(after), Piece::Run(run)) = (before, after, &pieces[at]) else {
             return Vec::new();
         };
-        let spelt = |quote: &str, except: &str| {
-            let run =
-                Run { except: [except, &run.except].concat(), no_space: quote.is_empty(), ..run.clone() };
+        let spelt = |quote: &str, except: &str, class| {
+            let run = Run { except: [except, &run.except].concat(), class, ..run.clone() };
             let [before, after] = [[before, quote].concat(), [quote, after].concat()].map(Piece::Literal);
             [&pieces[..at - 1], &[before, Piece::Run(run), after], &pieces[at + 2..]].concat()
         };
-        let spelt = [spelt("'", "'"), spelt("", "'>")];
-        spelt.into_iter().filter_map(|pieces| self.delimiter(pieces).ok()).collect()
+        let spelt = [spelt("'", "'", run.class), spelt("", "'>", Class::NoSpace)];
+        spelt.into_iter().filter_map(|pieces| self.delimiter(&pieces).ok()).collect()
     }
 
     /// A delimiter without what stands before the last token in front of its group or its end, if
@@ -73,7 +72,7 @@ impl Markers {
         let Pattern(pieces) = pattern;
         let before = &pieces[..pattern.group_at().unwrap_or(pieces.len())];
         let last = before.iter().rposition(|piece| is_token(piece.literal())).filter(|last| *last > 0)?;
-        self.delimiter(pieces[last..].to_vec()).ok()
+        self.delimiter(&pieces[last..]).ok()
     }
 
     /// Makes a marker of each part of a pattern that may be a special token.
@@ -104,7 +103,7 @@ impl Markers {
             pieces.drain(..pieces.iter().take_while(is_before).count());
             pieces
                 .truncate(pieces.iter().rposition(|piece| *piece != Piece::Space).map_or(0, |last| last + 1));
-            delimiters.push(self.delimiter(pieces)?);
+            delimiters.push(self.delimiter(&pieces)?);
         }
         Ok((delimiters, begins))
     }

@@ -15,6 +15,7 @@ mod active;
 mod calls;
 mod delimiter;
 mod json;
+mod named;
 mod parameter;
 mod pattern;
 mod read;
@@ -24,7 +25,7 @@ mod template;
 mod watch;
 
 pub(crate) use delimiter::{Delimiter, Markers};
-pub(crate) use pattern::{Match, Pattern, Piece, Run};
+pub(crate) use pattern::{Class, Match, Pattern, Piece, Run};
 pub(crate) use regex::parse;
 pub(crate) use watch::{Found, Meaning, Place, Within, are_ends, closes_a_block};
 

@@ -2,8 +2,8 @@
 //! text has arrived. `regex` reads them.
 //!
 //! Invariant: the longest runs and white space win where `re` lets them, a lazy run ends at the
-//! first place where the rest matches, and nothing is decided that more text could change. What a
-//! run without a name takes is dropped, so it takes one word at most.
+//! first place where the rest matches, and so does a name or key; nothing is decided that more text
+//! could change. What a run without a name takes is dropped, so it takes one word at most.
 
 /// Longest text of a run without a name, in bytes.
 const UNNAMED: usize = 48;
@@ -34,16 +34,25 @@ pub(crate) enum Piece {
 pub(crate) struct Run {
     /// Characters that end the run.
     pub(crate) except: String,
-    /// Whether white space ends it.
-    pub(crate) no_space: bool,
-    /// Whether it has only letters, digits and `_` (`\w`).
-    pub(crate) word: bool,
+    /// Which other characters end it.
+    pub(crate) class: Class,
     /// Whether it takes as little as it can.
     pub(crate) is_lazy: bool,
     /// Whether it has a character at least.
     pub(crate) is_some: bool,
     /// Name of the run's group.
     pub(crate) group: Option<String>,
+}
+
+/// Characters that a run may have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Class {
+    #[default]
+    Any,
+    /// All but white space (`\S`).
+    NoSpace,
+    /// Letters, digits and `_` (`\w`).
+    Word,
 }
 
 /// Result of comparing text with a pattern.
@@ -118,14 +127,17 @@ impl Run {
             None => is_markup(run),
         };
         let may_go_on = end.is_none() && is_fit(rest, false);
-        if end.is_none() && !self.is_lazy {
+        // A name or key ends where the pattern can go on: how far a longer one would go isn't known.
+        let next = behind.iter().find_map(|piece| piece.literal().chars().next());
+        let is_lazy = self.is_lazy || (self.group.is_some() && next.is_some_and(|next| self.takes(next)));
+        if end.is_none() && !is_lazy {
             return if may_go_on { Match::Partial } else { Match::No };
         }
         let end = end.unwrap_or(rest.len());
         let least = usize::from(self.is_some || self.group.is_some());
         let mut ends: Vec<usize> =
             rest[..end].char_indices().map(|(at, _)| at).chain([end]).skip(least).collect();
-        if !self.is_lazy {
+        if !is_lazy {
             ends.reverse();
         }
         for length in ends {
@@ -147,13 +159,14 @@ impl Run {
     }
 
     fn takes(&self, char: char) -> bool {
-        if self.word {
-            return is_word(char);
-        }
+        let is_in = match self.class {
+            Class::Any => true,
+            Class::NoSpace => !char.is_whitespace(),
+            Class::Word => is_word(char),
+        };
         // No name or key has the beginning of a tag in it.
-        !(self.group.is_some() && char == '<')
-            && !(self.no_space && char.is_whitespace())
-            && !self.except.contains(char)
+        let is_tag = self.group.is_some() && char == '<';
+        is_in && !is_tag && !self.except.contains(char)
     }
 }
 

@@ -5,7 +5,7 @@ use parser_sdk::Trim;
 
 use super::delimiter::is_token;
 use super::json::Json;
-use super::{Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
+use super::{Class, Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
 
 /// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
@@ -142,7 +142,7 @@ impl Table {
             let (before, behind) = pattern.0.split_at(group);
             if behind[1..].iter().all(|piece| matches!(piece, Piece::Space | Piece::Gap)) {
                 let object = [before, &[Piece::Literal("{".into())]].concat();
-                nameless.extend(self.markers.delimiter(object));
+                nameless.extend(self.markers.delimiter(&object));
             }
         }
         (lenient, nameless)
@@ -155,8 +155,8 @@ impl Table {
             let literals: Vec<&Piece> = pattern.0.iter().filter(|piece| **piece != Piece::Gap).collect();
             let [first, Piece::Literal(_), last] = literals[..] else { continue };
             if is_token(first.literal()) && is_token(last.literal()) {
-                let word = Piece::Run(Run { word: true, is_some: true, ..Run::default() });
-                let header = self.markers.delimiter(vec![first.clone(), word, last.clone()]);
+                let word = Piece::Run(Run { class: Class::Word, is_some: true, ..Run::default() });
+                let header = self.markers.delimiter(&[first.clone(), word, last.clone()]);
                 self.headers.extend(header);
             }
         }
@@ -175,7 +175,7 @@ impl Table {
         for anchor in anchors.unwrap_or_default() {
             match anchor.0.first() {
                 Some(Piece::Literal(text)) if text.starts_with(['<', '[']) => {
-                    self.anchors.push(self.markers.delimiter(anchor.0)?);
+                    self.anchors.push(self.markers.delimiter(&anchor.0)?);
                 }
                 _ => {
                     self.markers.tokens(&anchor);

@@ -6,7 +6,7 @@
 //! or not, alternatives and one level of groups, `\b` behind text, and standing alone `^`, `$` and
 //! `\Z`.
 
-use super::pattern::{Pattern, Piece, Run};
+use super::pattern::{Class, Pattern, Piece, Run};
 
 /// Reads a regular expression, as a list of alternatives.
 ///
@@ -99,33 +99,33 @@ impl Regex<'_> {
             )
         };
         match (class, repeated) {
-            (Class::Character(character), None) => Ok(Piece::Literal(character.into())),
-            (Class::Character(' ' | '\n' | '\r' | '\t') | Class::Space, Some(_)) => Ok(Piece::Space),
-            (Class::Run(_), Some("*" | "+")) if first == '.' => {
+            (Single::Character(character), None) => Ok(Piece::Literal(character.into())),
+            (Single::Character(' ' | '\n' | '\r' | '\t') | Single::Space, Some(_)) => Ok(Piece::Space),
+            (Single::Run(_), Some("*" | "+")) if first == '.' => {
                 Err(format!("{}, which takes all it can", spelt()))
             }
-            (Class::Run(run), Some(mark @ ("*" | "+" | "*?" | "+?"))) => {
+            (Single::Run(run), Some(mark @ ("*" | "+" | "*?" | "+?"))) => {
                 Ok(Piece::Run(Run { is_lazy: mark.ends_with('?'), is_some: mark.starts_with('+'), ..run }))
             }
             _ => Err(spelt()),
         }
     }
 
-    fn class(&mut self, first: char, escaped: Option<char>) -> Result<Class, String> {
+    fn class(&mut self, first: char, escaped: Option<char>) -> Result<Single, String> {
         Ok(match (first, escaped) {
-            ('\\', Some('s')) => Class::Space,
-            ('\\', Some('S')) => Class::Run(Run { no_space: true, ..Run::default() }),
-            ('\\', Some('w')) => Class::Run(Run { word: true, ..Run::default() }),
-            ('\\', Some('n')) => Class::Character('\n'),
-            ('\\', Some('t')) => Class::Character('\t'),
-            ('\\', Some('r')) => Class::Character('\r'),
-            ('\\', Some(escaped)) if !escaped.is_alphanumeric() => Class::Character(escaped),
-            ('.', _) => Class::Run(Run::default()),
-            ('[', _) if self.eat("^") => Class::Run(self.except()?),
+            ('\\', Some('s')) => Single::Space,
+            ('\\', Some('S')) => Single::Run(Run { class: Class::NoSpace, ..Run::default() }),
+            ('\\', Some('w')) => Single::Run(Run { class: Class::Word, ..Run::default() }),
+            ('\\', Some('n')) => Single::Character('\n'),
+            ('\\', Some('t')) => Single::Character('\t'),
+            ('\\', Some('r')) => Single::Character('\r'),
+            ('\\', Some(escaped)) if !escaped.is_alphanumeric() => Single::Character(escaped),
+            ('.', _) => Single::Run(Run::default()),
+            ('[', _) if self.eat("^") => Single::Run(self.except()?),
             ('\\' | '[' | '*' | '+' | '?' | '{', escaped) => {
                 return Err(format!("`{first}{}`", escaped.map(String::from).unwrap_or_default()));
             }
-            _ => Class::Character(first),
+            _ => Single::Character(first),
         })
     }
 
@@ -138,7 +138,7 @@ impl Regex<'_> {
             match next {
                 ']' if !is_first => return Ok(run),
                 '\\' => match self.next() {
-                    Some('s') => run.no_space = true,
+                    Some('s') => run.class = Class::NoSpace,
                     Some('n') => run.except.push('\n'),
                     Some('r') => run.except.push('\r'),
                     Some('t') => run.except.push('\t'),
@@ -163,7 +163,8 @@ impl Regex<'_> {
     }
 }
 
-enum Class {
+/// What a character of an expression stands for.
+enum Single {
     Character(char),
     Space,
     Run(Run),

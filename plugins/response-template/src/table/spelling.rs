@@ -4,7 +4,7 @@ use parser_sdk::json::escape;
 
 use super::delimiter::parts;
 use super::template::{CALLS, Writer};
-use super::{Delimiter, Field, Parameter, Pattern, Piece, Run};
+use super::{Class, Delimiter, Field, Parameter, Pattern, Piece, Run};
 
 /// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for
 /// 512, white space included.
@@ -35,18 +35,18 @@ impl Writer<'_> {
             let length: usize = pieces.iter().map(|piece| piece.literal().len()).sum();
             most = most.min(NAMED.saturating_sub(length));
             let group = pattern.group_at().and_then(|at| pieces[at..].split_first());
-            let Some((Piece::Run(Run { except, no_space, word, .. }), behind)) = group else {
+            let Some((Piece::Run(Run { except, class, .. }), behind)) = group else {
                 continue;
             };
             classes.push_str(if classes.is_empty() { "" } else { "&&" });
-            if *word {
+            if *class == Class::Word {
                 classes.push_str(r"[\p{Alphabetic}\p{N}_]");
                 continue;
             }
             // What follows the name ends it, and so does a line.
             let next = behind.iter().find_map(|piece| piece.literal().chars().next());
             classes.push_str("[^");
-            let white = if *no_space { " \r\t" } else { "" };
+            let white = if *class == Class::NoSpace { " \r\t" } else { "" };
             let all = except.chars().chain(white.chars()).chain(next).chain(['\n']);
             all.for_each(|char| push_escaped(char, &mut classes));
             classes.push(']');

@@ -7,9 +7,9 @@
 use std::slice;
 
 use parser_sdk::Tools;
-use parser_sdk::params::unquoted;
 
 use super::delimiter::{is_token, parts};
+use super::named::Named;
 use super::{Delimiter, Kind, Match, Parameter, Table};
 
 /// Length in bytes above which undecided text is taken for no delimiter.
@@ -129,7 +129,11 @@ impl Table {
     pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
         let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);
-        self.watched(place, &mut |meaning, delimiter, named| match named.matches(place, delimiter, known) {
+        self.watched(place, &mut |meaning, delimiter, named| match named.matches(
+            place.tools,
+            delimiter,
+            known,
+        ) {
             Match::Partial if !is_all && head.len() <= HEAD => found = Found::Undecided,
             Match::Yes(bytes, group) if bytes > longest && found != Found::Undecided => {
                 longest = bytes;
@@ -144,7 +148,7 @@ impl Table {
     pub(crate) fn begins_call(&self, place: Place, head: &str) -> bool {
         let (mut begins, mut only) = (false, true);
         self.watched(place, &mut |meaning, delimiter, named| {
-            if named.matches(place, delimiter, head) == Match::Partial {
+            if named.matches(place.tools, delimiter, head) == Match::Partial {
                 begins = true;
                 only &= match meaning {
                     Meaning::Open(field) => !self.fields[field].kind.is_text(),
@@ -176,7 +180,9 @@ impl Table {
     fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter, Named)) {
         self.watched_opens(place, see);
         let mut all = |meaning, delimiters: &[Delimiter]| {
-            delimiters.iter().for_each(|delimiter| see(meaning, delimiter, Named::Any));
+            for delimiter in delimiters {
+                see(meaning, delimiter, Named::Any);
+            }
         };
         if let Some(implicit) = self.implicit {
             all(Meaning::TurnEnd, &self.fields[implicit].close);
@@ -242,10 +248,14 @@ impl Table {
                 }
                 continue;
             }
-            let named = if in_call { Named::Declared } else { Named::Accepted };
-            let counts = |open: &&Delimiter| {
-                !place.tools.is_empty() && !(in_call && is_json(&self.markers.0[open.trigger]))
+            let named = match field.nameless[..] {
+                _ if in_call => Named::Declared,
+                [] => Named::Accepted,
+                _ => Named::BeforeTag,
             };
+            // In a call's JSON, what begins like JSON is JSON.
+            let is_json = |open: &Delimiter| in_call && is_json(&self.markers.0[open.trigger]);
+            let counts = |open: &&Delimiter| !place.tools.is_empty() && !is_json(open);
             let mut all = |meaning, delimiters: &[Delimiter], named| {
                 delimiters.iter().filter(counts).for_each(|open| see(meaning, open, named));
             };
@@ -256,30 +266,6 @@ impl Table {
             }
             all(Meaning::OpenObject(index), &field.nameless, Named::Any);
         }
-    }
-}
-
-/// What the group of a delimiter may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
-    /// Any text.
-    Any,
-    /// The name of a tool that may be called, declared or not.
-    Accepted,
-    /// The name of a declared tool.
-    Declared,
-}
-
-impl Named {
-    fn matches(self, place: Place, delimiter: &Delimiter, text: &str) -> Match {
-        let tools = place.tools;
-        delimiter.pattern.matches(text, &|name, is_whole| match (self, unquoted(name)) {
-            (Self::Any, _) => true,
-            (Self::Accepted, name) if is_whole => tools.accepts(name),
-            (Self::Accepted, name) => tools.may_begin(name),
-            (Self::Declared, name) if is_whole => tools.contains(name),
-            (Self::Declared, name) => tools.names().any(|declared| declared.starts_with(name)),
-        })
     }
 }
 

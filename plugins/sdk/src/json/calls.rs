@@ -20,6 +20,8 @@ pub struct Calls {
     around: Vec<Scanner>,
     /// Where text goes that turns out to be no call.
     prose: Route,
+    /// Whether a call has ended.
+    has_called: bool,
 }
 
 #[derive(Debug)]
@@ -62,7 +64,7 @@ impl Calls {
 
     fn of(state: State) -> Self {
         let (keys, path, around) = (<(String, String)>::default(), Vec::new(), Vec::new());
-        Self { state, keys, path, around, prose: Route::Content }
+        Self { state, keys, path, around, prose: Route::Content, has_called: false }
     }
 
     /// The arguments of a call that is open already.
@@ -72,7 +74,12 @@ impl Calls {
 
     /// The rest of a region behind a call's arguments.
     pub fn behind_arguments() -> Self {
-        Self::of(State::Done)
+        Self { has_called: true, ..Self::of(State::Done) }
+    }
+
+    /// Whether a call of the region has ended.
+    pub fn has_called(&self) -> bool {
+        self.has_called
     }
 
     /// Whether a call is open.
@@ -155,6 +162,7 @@ impl Calls {
                 Progress::Unfinished => {}
                 Progress::Closed(bytes) => {
                     read = bytes;
+                    self.has_called = true;
                     self.state = if self.around.is_empty() { State::Between } else { State::Behind };
                     // The objects around the call haven't seen its last bracket.
                     if let Some(around) = self.around.last_mut() {
@@ -172,7 +180,7 @@ impl Calls {
             }
             State::Arguments(arguments) => {
                 if let Some(end) = arguments.read(text, out) {
-                    (self.state, read) = (State::Done, end);
+                    (self.state, read, self.has_called) = (State::Done, end, true);
                 }
             }
             State::Done => {
