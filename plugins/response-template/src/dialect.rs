@@ -23,6 +23,8 @@ pub(crate) struct DialectArguments {
     place: Place,
     /// Whether the string of a custom tool has begun.
     has_input: bool,
+    /// Whether words stand before the arguments, or in those of a custom tool, and belong to nothing.
+    has_lost: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,21 +35,33 @@ enum Place {
     Word { word: usize, space: usize },
     /// In a string in quotes, which goes to this route; behind a backslash or not.
     Quoted { route: Route, is_escaped: bool },
-    /// In a string between the delimiters with this index, which goes to this route.
-    Delimited { index: usize, route: Route },
+    /// In a string between the delimiters with this index, which goes to this route and may be a
+    /// key.
+    Delimited { index: usize, route: Route, is_key: bool },
+    /// Behind what ends such a string if the arguments go on behind it, and white space: their
+    /// lengths, which are held.
+    DelimitedEnd { index: usize, route: Route, is_key: bool, bytes: usize, space: usize },
     /// Behind the last bracket.
     Ended,
 }
 
 impl DialectArguments {
     pub(crate) fn new(payload: Payload, bare_keys: bool) -> Self {
-        Self { payload, bare_keys, depth: 0, place: Place::Plain { may_begin: false }, has_input: false }
+        Self {
+            payload,
+            bare_keys,
+            depth: 0,
+            place: Place::Plain { may_begin: false },
+            has_input: false,
+            has_lost: false,
+        }
     }
 
     /// Position in the call, by which delimiters count: those of strings only inside brackets.
     pub(crate) fn within(&self) -> Within {
         match self.place {
             Place::Delimited { index, .. } => Within::Delimited(index),
+            Place::Quoted { .. } => Within::String,
             _ if self.depth > 0 => Within::Dialect,
             _ => Within::Parameters,
         }
@@ -56,25 +70,55 @@ impl DialectArguments {
     /// Acts on a held delimiter of `bytes` bytes, behind which the `keep` youngest bytes are held:
     /// the beginning or the end of a string.
     pub(crate) fn delimiter(&mut self, meaning: Meaning, bytes: usize, keep: usize, out: &mut Output) {
-        if let Place::Word { .. } = self.place {
+        match (self.place, meaning) {
+            (Place::Delimited { index, route, is_key }, _) => {
+                self.place = Place::DelimitedEnd { index, route, is_key, bytes, space: 0 };
+                return;
+            }
+            (Place::DelimitedEnd { index, route, is_key, bytes: end, space }, _) => {
+                out.take(route, end + space);
+                self.place = Place::DelimitedEnd { index, route, is_key, bytes, space: 0 };
+                return;
+            }
             // The word is no key: a value follows it.
-            out.take(self.structure(), out.held() - bytes - keep);
+            (Place::Word { .. }, _) => self.bare(out.held() - bytes - keep, out),
+            _ => {}
         }
         out.drop(bytes);
-        self.place = match meaning {
-            Meaning::StringOpen(index) => {
-                let route = self.string_route(Route::ArgumentsEscaped, Route::Arguments);
-                Place::Delimited { index, route }
-            }
-            _ => Place::Plain { may_begin: false },
-        };
+        if let Meaning::StringOpen(index) = meaning {
+            let route = self.string_route(Route::ArgumentsEscaped, Route::Arguments);
+            let is_key = self.place == Place::Plain { may_begin: true };
+            self.place = Place::Delimited { index, route, is_key };
+        }
         self.quote(out);
     }
 
-    /// Reads `text`, behind which nothing is held.
-    pub(crate) fn text(&mut self, text: &str, out: &mut Output) {
+    /// Routes a bare word that is no key.
+    fn bare(&mut self, bytes: usize, out: &mut Output) {
+        self.has_lost |= self.payload == Payload::Text;
+        out.take(self.structure(), bytes);
+    }
+
+    /// Ends the string between delimiters whose end, of `bytes` bytes, is held, and white space
+    /// behind it.
+    fn end_delimited(&mut self, bytes: usize, space: usize, out: &mut Output) {
+        out.drop(bytes);
+        self.quote(out);
+        out.take(self.structure(), space);
+        self.place = Place::Plain { may_begin: false };
+    }
+
+    /// Closes the call.
+    fn close(&self, out: &mut Output) {
+        if self.has_lost { out.message("") } else { out.close() }
+    }
+
+    /// Reads `text`, behind which nothing is held. Returns the number of bytes read if the call
+    /// ended.
+    pub(crate) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         if let Place::Delimited { route, .. } = self.place {
-            return out.until_marker(route);
+            out.until_marker(route);
+            return None;
         }
         let mut at = 0;
         while let Some(&byte) = text.as_bytes().get(at) {
@@ -92,26 +136,53 @@ impl DialectArguments {
                         Place::Quoted { route, is_escaped }
                     };
                 }
-                Place::Delimited { .. } | Place::Ended => out.drop(1),
+                Place::DelimitedEnd { index, route, is_key, bytes, space } => match byte {
+                    b' ' | b'\n' | b'\r' | b'\t' if space < WORD => {
+                        self.place = Place::DelimitedEnd { index, route, is_key, bytes, space: space + 1 };
+                    }
+                    b',' | b'}' | b']' | b':' if is_key || byte != b':' => {
+                        self.end_delimited(bytes, space, out);
+                        self.plain(byte, false, out);
+                    }
+                    _ => {
+                        self.place = Place::Delimited { index, route, is_key };
+                        out.until_marker(route);
+                        return None;
+                    }
+                },
+                Place::Delimited { .. } | Place::Ended => return Some(at - 1),
             }
         }
+        (self.place == Place::Ended).then_some(at)
     }
 
     /// Ends the call at the region's close, before the last `bytes` held bytes, or with the turn.
     pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
+        match self.place {
+            Place::DelimitedEnd { bytes: end, space, .. } => self.end_delimited(end, space, out),
+            Place::Word { .. } if is_closed => self.bare(out.held() - bytes, out),
+            _ => {}
+        }
         out.drop(out.held() - bytes);
         if is_closed && self.place != Place::Ended {
             if self.depth == 0 && self.payload == Payload::Json {
                 out.derive("{}");
             }
-            out.close();
+            self.close(out);
         }
     }
 
     fn plain(&mut self, byte: u8, may_begin: bool, out: &mut Output) {
         let mut next = Place::Plain { may_begin: may_begin && byte.is_ascii_whitespace() };
         match byte {
-            b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 => return out.drop(1),
+            b'{' | b'[' | b'"' if self.depth == 0 => {}
+            _ if self.depth == 0 => {
+                self.has_lost |= !byte.is_ascii_whitespace();
+                return out.drop(1);
+            }
+            _ => {}
+        }
+        match byte {
             b'"' => {
                 let route = self.string_route(Route::Arguments, Route::ArgumentsUnescaped);
                 next = Place::Quoted { route, is_escaped: false };
@@ -125,7 +196,7 @@ impl DialectArguments {
                 self.depth = self.depth.saturating_sub(1);
                 if self.depth == 0 {
                     out.take(self.structure(), 1);
-                    out.close();
+                    self.close(out);
                     self.place = Place::Ended;
                     return;
                 }
@@ -134,7 +205,7 @@ impl DialectArguments {
                 self.place = Place::Word { word: 1, space: 0 };
                 return;
             }
-            _ => {}
+            _ => self.has_lost |= self.payload == Payload::Text && byte.is_ascii_alphabetic(),
         }
         out.take(self.structure(), 1);
         self.place = next;
@@ -156,7 +227,7 @@ impl DialectArguments {
                 self.place = Place::Word { word, space: space + 1 }
             }
             _ => {
-                out.take(self.structure(), word + space);
+                self.bare(word + space, out);
                 self.plain(byte, false, out);
             }
         }
@@ -178,7 +249,10 @@ impl DialectArguments {
         match self.payload {
             Payload::Json => json,
             Payload::Text if self.depth == 1 && !std::mem::replace(&mut self.has_input, true) => text,
-            Payload::Text => Route::Drop,
+            Payload::Text => {
+                self.has_lost = true;
+                Route::Drop
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use parser_sdk::params::{ArgumentsWriter, Doubt};
 use crate::dialect::DialectArguments;
 use crate::lines::LineArguments;
 use crate::python::PythonCalls;
-use crate::table::{Within, are_ends};
+use crate::table::Within;
 use crate::values::Item;
 
 /// Position inside a region of calls.
@@ -17,17 +17,20 @@ pub(crate) enum InCall {
     No,
     Json(Calls),
     Python(PythonCalls),
-    Parameters(ArgumentsWriter),
+    /// Before the first parameter, and the ends of elements that came there.
+    Parameters(ArgumentsWriter, Doubt),
     /// In arguments in a dialect of JSON.
     Dialect(DialectArguments),
     /// In arguments that are lines.
     Lines(LineArguments),
     /// Before a parameter's value that may be an item.
     Item(ArgumentsWriter, Item),
-    /// In a parameter's value.
-    Value(ArgumentsWriter),
+    /// In a parameter's value, which has what would be its end in it or hasn't.
+    Value(ArgumentsWriter, bool),
     /// After a delimiter that ends the value if the call goes on after it.
     Ended(ArgumentsWriter, Doubt),
+    /// After words that belong to nothing in the call, which is incomplete: the rest is dropped.
+    Broken,
 }
 
 impl InCall {
@@ -39,19 +42,31 @@ impl InCall {
             Self::Json(calls) => Within::Json { is_open: calls.is_open() },
             Self::Python(calls) => calls.within(),
             Self::Dialect(arguments) => arguments.within(),
-            Self::Parameters(_) | Self::Lines(_) => Within::Parameters,
-            Self::Value(_) | Self::Item(..) => Within::Value,
-            Self::Ended(_, doubt) if are_ends(doubt.behind(), false) => Within::Ended,
-            Self::Ended(..) => Within::Trailing,
+            Self::Lines(arguments) => arguments.within(),
+            Self::Parameters(..) => Within::Parameters,
+            Self::Value(..) | Self::Item(..) => Within::Value,
+            Self::Ended(..) => Within::Ended,
+            Self::Broken => Within::Broken,
         }
     }
 
-    /// Whether the region turned out to be no call.
+    /// Whether the region turned out to be no call: its close is text, too.
     pub(crate) fn is_text(&self) -> bool {
         match self {
             Self::Json(calls) => calls.is_text(),
             Self::Python(calls) => calls.is_text(),
             _ => false,
+        }
+    }
+
+    /// Whether a call is open that the next call would break off.
+    fn is_unfinished(&self) -> bool {
+        match self {
+            Self::Json(calls) => calls.in_call(),
+            Self::Python(calls) => calls.in_call(),
+            Self::Parameters(..) | Self::Dialect(_) | Self::Item(..) | Self::Value(..) => true,
+            Self::Lines(arguments) => !arguments.is_over(),
+            Self::No | Self::Ended(..) | Self::Broken => false,
         }
     }
 
@@ -65,6 +80,16 @@ impl InCall {
         }
     }
 
+    /// Ends an open call before another one, whose opening begins at the last `bytes` held bytes:
+    /// it is complete if all of its parameters ended, and there was one.
+    pub(crate) fn leave(&mut self, bytes: usize, out: &mut Output) {
+        let is_unfinished = self.is_unfinished();
+        self.end(!is_unfinished, false, bytes, out);
+        if is_unfinished {
+            out.message("");
+        }
+    }
+
     /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's
     /// close if it `is_closed`, else with the turn, which the model ended `by_itself` or not.
     pub(crate) fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
@@ -73,10 +98,14 @@ impl InCall {
             Self::Python(calls) => calls.end(is_closed, by_itself, bytes, out),
             Self::Dialect(arguments) => arguments.end(is_closed, bytes, out),
             Self::Lines(arguments) => arguments.end(is_closed, bytes, out),
-            Self::Parameters(arguments) if is_closed => arguments.close(out),
-            Self::Value(arguments) if is_closed => {
-                arguments.end(bytes, out);
+            Self::Parameters(arguments, _) if is_closed => {
+                out.drop(out.held() - bytes);
                 arguments.close(out);
+            }
+            Self::Value(arguments, has_end) if is_closed => {
+                arguments.end(bytes, out);
+                // Words stand behind what ended the value, and in front of the call's end.
+                if *has_end { out.message("") } else { arguments.close(out) }
             }
             Self::Ended(arguments, _) if is_closed || by_itself => {
                 arguments.end(bytes, out);

@@ -1,11 +1,13 @@
 //! Arguments as lines of a key and a value, as the content `kv-lines` has them: `city: Oslo`. A
-//! line without a key is markup.
+//! line of words without a key makes the call incomplete.
 //!
 //! Invariant: held are a key that isn't whole, or what may belong to a value's end: white space,
 //! and the beginning of what ends lines.
 
 use parser_sdk::params::ArgumentsWriter;
 use parser_sdk::{Output, Reading, Route};
+
+use crate::table::Within;
 
 /// Longest key, and longest white space inside a value that is held, in bytes.
 const KEY: usize = 256;
@@ -38,8 +40,6 @@ enum Place {
     Value {
         has_begun: bool,
     },
-    /// In a line without a key.
-    Skipped,
 }
 
 impl LineArguments {
@@ -47,49 +47,69 @@ impl LineArguments {
         Self { arguments, spelling, place: Place::Key, pending: String::new() }
     }
 
-    /// Reads `text`, behind which nothing is held.
-    pub(crate) fn read(&mut self, text: &str, out: &mut Output) {
+    /// Whether the next byte is in a value, or between lines.
+    pub(crate) fn within(&self) -> Within {
+        if self.place == Place::Key { Within::Parameters } else { Within::Line }
+    }
+
+    /// Whether all lines that began have ended; there is one at least.
+    pub(crate) fn is_over(&self) -> bool {
+        self.place == Place::Key && self.pending.trim().is_empty() && self.arguments.has_begun()
+    }
+
+    /// Reads `text`, behind which nothing is held. Returns whether it belongs to lines with keys.
+    pub(crate) fn read(&mut self, text: &str, out: &mut Output) -> bool {
         self.pending.push_str(text);
-        while match self.place {
-            Place::Key => self.key(out),
-            Place::Value { has_begun } => self.value(has_begun, out),
-            Place::Skipped => self.skip(out),
-        } {}
+        loop {
+            let goes_on = match self.place {
+                Place::Key => self.key(out),
+                Place::Value { has_begun } => Some(self.value(has_begun, out)),
+            };
+            match goes_on {
+                Some(true) => {}
+                Some(false) => return true,
+                None => return false,
+            }
+        }
     }
 
     /// Ends the call at the region's close, before the last `bytes` held bytes, or with the turn.
     /// The last line needs no end.
     pub(crate) fn end(&mut self, is_closed: bool, bytes: usize, out: &mut Output) {
-        if is_closed {
-            if let Place::Value { has_begun } = self.place {
-                out.hiding(bytes, |out| self.write(self.pending.len(), has_begun, out));
-                self.arguments.end(bytes, out);
-            }
-            self.arguments.close(out);
+        let is_whole = self.place != Place::Key || self.pending.trim().is_empty();
+        if is_closed && let Place::Value { has_begun } = self.place {
+            out.hiding(bytes, |out| self.write(self.pending.len(), has_begun, out));
+            self.arguments.end(bytes, out);
         }
         out.drop(out.held() - bytes);
+        match is_closed {
+            true if is_whole => self.arguments.close(out),
+            true => out.message(""),
+            false => {}
+        }
     }
 
-    /// Reads a key. Returns whether more can be read.
-    fn key(&mut self, out: &mut Output) -> bool {
+    /// Reads a key. Returns whether more can be read, and nothing if there are words without a key.
+    fn key(&mut self, out: &mut Output) -> Option<bool> {
         let Spelling { line, key, .. } = &self.spelling;
         let (line_at, key_at) = (self.pending.find(line), self.pending.find(key));
         let (line, key) = (line.len(), key.len());
         match (line_at, key_at) {
             (_, Some(at)) if line_at.is_none_or(|line_at| at < line_at) => {
                 let name = self.trimmed(&self.pending[..at]).to_owned();
-                self.drop(at + key, out);
-                self.place = Place::Skipped;
-                if !name.is_empty() {
-                    self.arguments.begin_as(&name, Reading::Declared, out);
-                    self.place = Place::Value { has_begun: false };
+                if name.trim().is_empty() || self.arguments.is_given(&name) {
+                    return None;
                 }
+                self.drop(at + key, out);
+                self.arguments.begin_as(&name, Reading::Declared, out);
+                self.place = Place::Value { has_begun: false };
             }
-            (Some(at), _) => self.drop(at + line, out),
-            _ if self.pending.len() > KEY => self.place = Place::Skipped,
-            _ => return false,
+            (Some(at), _) if self.pending[..at].trim().is_empty() => self.drop(at + line, out),
+            (Some(_), _) => return None,
+            _ if self.pending.len() > KEY => return None,
+            _ => return Some(false),
         }
-        true
+        Some(true)
     }
 
     fn value(&mut self, has_begun: bool, out: &mut Output) -> bool {
@@ -106,15 +126,6 @@ impl LineArguments {
             self.pending.clear();
         }
         false
-    }
-
-    fn skip(&mut self, out: &mut Output) -> bool {
-        let end = self.pending.find(&self.spelling.line).map(|at| at + self.spelling.line.len());
-        self.drop(end.unwrap_or(self.certain()), out);
-        if end.is_some() {
-            self.place = Place::Key;
-        }
-        end.is_some()
     }
 
     /// Writes the first `bytes` pending bytes, but for white space that may stand at the value's

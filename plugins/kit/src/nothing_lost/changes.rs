@@ -120,7 +120,9 @@ impl Recorded<'_> {
     /// A call that breaks off before the first marker behind its name, in front of each call.
     fn openers(&self) -> Vec<Changed> {
         let (mut all, mut from) = (Vec::new(), 1);
-        for (_, item) in self.calls().filter(|(_, item)| !self.has_markup(item)) {
+        // A marker inside a value may stand before the name of a later call.
+        let is_plain = !self.calls().any(|(_, item)| self.has_markup(item));
+        for (_, item) in self.calls().filter(|_| is_plain) {
             let Head::ToolCall(call) = &item.head else { continue };
             let name = call.name.as_str();
             let is_head = |at: &usize| match &self.output[at - 1..=*at] {

@@ -7,15 +7,24 @@ impl Table {
     /// Indices of the markers that no message contains: those that begin a delimiter that counts
     /// there, of calls if the turn may have some, and those that look like special tokens.
     pub(super) fn active_markers(&self, may_call: bool) -> Vec<usize> {
-        let calls = may_call || self.implicit.is_none();
         let message = self.message().filter(|message| !message.open.is_empty());
         let delimiters: Vec<&[Delimiter]> = if let Some(message) = message {
             vec![&message.close]
         } else {
-            let opening = self.fields.iter().filter(|field| calls || field.kind.is_text());
+            let opening = self.fields.iter().filter(|field| field.kind.is_text());
             opening.map(|field| &field.open[..]).collect()
         };
-        self.with_special_tokens(&self.triggers(&delimiters))
+        let mut active = self.triggers(&delimiters);
+        if may_call {
+            active.extend(self.call_triggers());
+        }
+        self.with_special_tokens(&active)
+    }
+
+    /// Indices of the markers that begin a call.
+    pub(super) fn call_triggers(&self) -> impl Iterator<Item = usize> {
+        let calls = self.fields.iter().filter(|field| !field.kind.is_text());
+        calls.flat_map(|field| &field.open).map(|open| open.trigger)
     }
 
     /// Indices of the markers that begin these delimiters or the turn's end.

@@ -1,7 +1,7 @@
 //! Reads where a call's name and arguments stand, and how the arguments are spelt.
 
 use super::json::Json;
-use super::{Delimiter, Kind, Parameter, Pattern, Piece, Table, parse};
+use super::{Delimiter, Kind, Parameter, Pattern, Piece, Run, Table, parse};
 use crate::lines::Spelling;
 
 impl Table {
@@ -92,7 +92,7 @@ impl Table {
         let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
         check_value_parser(args)?;
         let merges = args.is_set("merge_duplicates");
-        let mut parameter = Parameter { keys: Vec::new(), ends: Vec::new(), spaced: false, merges };
+        let mut parameter = Parameter { merges, ..Parameter::default() };
         // An optional group comes before its absence.
         for Pattern(pieces) in parse(regex)?.into_iter().rev() {
             self.parameter_spelling(pieces, &mut parameter)?;
@@ -106,7 +106,7 @@ impl Table {
         mut pieces: Vec<Piece>,
         parameter: &mut Parameter,
     ) -> Result<(), String> {
-        let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run { group: Some(group), .. } if group == name);
+        let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run(Run { group: Some(group), .. }) if group == name);
         let value = pieces
             .iter()
             .position(|piece| is_group(piece, "value"))
@@ -121,9 +121,11 @@ impl Table {
         if !pieces.iter().any(|piece| is_group(piece, "key")) {
             return Err("tag_pattern has no group 'key' before its value".into());
         }
-        let key = self.markers.delimiter(pieces)?;
+        let key = self.markers.delimiter(&pieces)?;
+        let spelt_otherwise = self.markers.otherwise(&key.pattern);
         if !parameter.keys.iter().any(|other| other.pattern == key.pattern) {
             parameter.keys.push(key);
+            parameter.lenient_keys.extend(spelt_otherwise);
         }
         let mut ends = vec![self.markers.literal(end)?];
         if is_trimmed {

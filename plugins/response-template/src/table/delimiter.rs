@@ -4,7 +4,8 @@
 //! Invariant: every delimiter begins with a marker, and each part of it that may be a special token
 //! is a marker, too.
 
-use super::pattern::{Pattern, Piece, parse};
+use super::pattern::{Class, Pattern, Piece, Run, is_word};
+use super::regex::parse;
 
 /// A pattern that begins with a marker.
 #[derive(Debug)]
@@ -25,32 +26,60 @@ impl Markers {
     /// # Errors
     /// `text` is empty.
     pub(crate) fn literal(&mut self, text: &str) -> Result<Delimiter, String> {
-        self.delimiter(vec![Piece::Literal(text.to_owned())])
+        self.delimiter(&[Piece::Literal(text.to_owned())])
     }
 
     /// A delimiter of these pieces. Each part that may be a special token becomes a marker, since
     /// special tokens reach a parser only so.
     ///
     /// # Errors
-    /// The pieces don't begin with literal text.
+    /// The pieces don't begin with literal text, or never match.
     #[inline(never)]
-    pub(crate) fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
+    pub(crate) fn delimiter(&mut self, pieces: &[Piece]) -> Result<Delimiter, String> {
+        check(pieces)?;
         let Some(Piece::Literal(first)) =
             pieces.first().filter(|piece| **piece != Piece::Literal(String::new()))
         else {
             return Err("a delimiter that doesn't begin with literal text can't be found in a stream".into());
         };
         let trigger = self.marker(token(first));
-        let pattern = Pattern(pieces);
+        let pattern = Pattern(with_gaps(pieces));
         self.tokens(&pattern);
         Ok(Delimiter { trigger, pattern })
+    }
+
+    /// The same delimiter with its group in quotes of the other kind, or in none, if it has quotes.
+    pub(crate) fn otherwise(&mut self, pattern: &Pattern) -> Vec<Delimiter> {
+        let Some(at) = pattern.group_at() else { return Vec::new() };
+        let pieces = &pattern.0;
+        let before = at.checked_sub(1).and_then(|before| pieces[before].literal().strip_suffix('"'));
+        let after = pieces.get(at + 1).and_then(|after| after.literal().strip_prefix('"'));
+        let (Some(before), Some(after), Piece::Run(run)) = (before, after, &pieces[at]) else {
+            return Vec::new();
+        };
+        let spelt = |quote: &str, except: &str, class| {
+            let run = Run { except: [except, &run.except].concat(), class, ..run.clone() };
+            let [before, after] = [[before, quote].concat(), [quote, after].concat()].map(Piece::Literal);
+            [&pieces[..at - 1], &[before, Piece::Run(run), after], &pieces[at + 2..]].concat()
+        };
+        let spelt = [spelt("'", "'", run.class), spelt("", "'>", Class::NoSpace)];
+        spelt.into_iter().filter_map(|pieces| self.delimiter(&pieces).ok()).collect()
+    }
+
+    /// A delimiter without what stands before the last token in front of its group or its end, if
+    /// anything does.
+    pub(crate) fn bare(&mut self, pattern: &Pattern) -> Option<Delimiter> {
+        let Pattern(pieces) = pattern;
+        let before = &pieces[..pattern.group_at().unwrap_or(pieces.len())];
+        let last = before.iter().rposition(|piece| is_token(piece.literal())).filter(|last| *last > 0)?;
+        self.delimiter(&pieces[last..]).ok()
     }
 
     /// Makes a marker of each part of a pattern that may be a special token.
     pub(super) fn tokens(&mut self, pattern: &Pattern) {
         for piece in &pattern.0 {
             let Piece::Literal(literal) = piece else { continue };
-            for part in parts(literal).filter(|part| part.starts_with(['<', '[']) && part.len() > 1) {
+            for part in parts(literal).filter(|part| is_token(part)) {
                 self.marker(part);
             }
         }
@@ -69,11 +98,12 @@ impl Markers {
             if matches!(pieces[..], [Piece::Edge(_)]) {
                 continue;
             }
-            let is_before = |piece: &&Piece| matches!(piece, Piece::Space | Piece::Run { group: None, .. });
+            let is_before =
+                |piece: &&Piece| matches!(piece, Piece::Space | Piece::Run(Run { group: None, .. }));
             pieces.drain(..pieces.iter().take_while(is_before).count());
             pieces
                 .truncate(pieces.iter().rposition(|piece| *piece != Piece::Space).map_or(0, |last| last + 1));
-            delimiters.push(self.delimiter(pieces)?);
+            delimiters.push(self.delimiter(&pieces)?);
         }
         Ok((delimiters, begins))
     }
@@ -103,11 +133,59 @@ pub(super) fn parts(literal: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such.
+/// Checks that text can match these pieces of one delimiter.
+fn check(pieces: &[Piece]) -> Result<(), String> {
+    if matches!(pieces.last(), Some(Piece::Run(Run { is_lazy: true, .. }))) {
+        return Err("a lazy run at the end of a pattern takes nothing".into());
+    }
+    if pieces.iter().any(|piece| matches!(piece, Piece::Edge(_))) {
+        return Err("`^` and `$` can't be part of a longer pattern".into());
+    }
+    let never = pieces.windows(3).any(|three| match three {
+        [Piece::Literal(before), Piece::Boundary, Piece::Literal(behind)] => {
+            before.chars().next_back().is_some_and(is_word) == behind.chars().next().is_some_and(is_word)
+        }
+        _ => false,
+    });
+    if never { Err("`\\b` stands where it never matches".into()) } else { Ok(()) }
+}
+
+/// The pieces with white space allowed beside each token that stands beside other literal text or a
+/// group.
+fn with_gaps(pieces: &[Piece]) -> Vec<Piece> {
+    let mut all: Vec<Piece> = Vec::new();
+    let whole = pieces.iter().flat_map(|piece| match piece {
+        Piece::Literal(text) => parts(text).map(|part| Piece::Literal(part.to_owned())).collect(),
+        other => vec![other.clone()],
+    });
+    let is_text = |piece: &Piece| {
+        !piece.literal().is_empty() || matches!(piece, Piece::Run(Run { group: Some(_), .. }))
+    };
+    for piece in whole {
+        let is_beside = all.last().is_some_and(|last| {
+            let ends_token = is_token(last.literal()) && last.literal().ends_with(['>', ']']);
+            let has_space = last.literal().ends_with(char::is_whitespace)
+                || piece.literal().starts_with(char::is_whitespace);
+            let is_token = ends_token || is_token(piece.literal());
+            is_token && !has_space && is_text(last) && is_text(&piece)
+        });
+        all.extend(is_beside.then_some(Piece::Gap));
+        all.push(piece);
+    }
+    all
+}
+
+/// Whether a part of a literal may be a token.
+pub(super) fn is_token(part: &str) -> bool {
+    part.starts_with(['<', '[']) && part.len() > 1
+}
+
+/// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such. Quotes
+/// don't belong to a tag that goes on.
 #[inline(never)]
 fn token(literal: &str) -> &str {
     let end = match literal.as_bytes().first() {
-        Some(b'<') => literal.find('>').map(|at| at + 1),
+        Some(b'<') => literal.find('>').map(|at| at + 1).or_else(|| literal.find(['"', '\''])),
         Some(b'[') => literal.find(']').map(|at| at + 1),
         _ => literal.find(['<', '[']),
     };

@@ -15,16 +15,19 @@ mod active;
 mod calls;
 mod delimiter;
 mod json;
+mod named;
 mod parameter;
 mod pattern;
 mod read;
+mod regex;
 mod spelling;
 mod template;
 mod watch;
 
 pub(crate) use delimiter::{Delimiter, Markers};
-pub(crate) use pattern::{Match, Pattern, Piece, parse};
-pub(crate) use watch::{Found, Meaning, Place, Within, are_ends};
+pub(crate) use pattern::{Class, Match, Pattern, Piece, Run};
+pub(crate) use regex::parse;
+pub(crate) use watch::{Found, Meaning, Place, Within, are_ends, closes_a_block};
 
 /// A table that has been read.
 #[derive(Debug, Default)]
@@ -40,6 +43,9 @@ pub(crate) struct Table {
     /// Alternatives of the start anchor, the text of the generation prompt before the message, that
     /// begin with a possible special token.
     pub(crate) anchors: Vec<Delimiter>,
+    /// Headers of regions that the table lacks, like those of its text but for one word, if text
+    /// outside all regions belongs to no field.
+    pub(crate) headers: Vec<Delimiter>,
     /// Alternatives of the start anchor that begin with plain text.
     plain_anchors: Vec<Pattern>,
     /// Whether the start anchor is a pattern that `parse` refuses.
@@ -55,6 +61,11 @@ pub(crate) struct Field {
     pub(crate) kind: Kind,
     /// Delimiters that open the region.
     pub(crate) open: Vec<Delimiter>,
+    /// Other spellings of those, which count with a declared name: without the wrapper around the
+    /// call, or with other quotes.
+    pub(crate) lenient: Vec<Delimiter>,
+    /// Delimiters that open the region with an object where the name should stand.
+    pub(crate) nameless: Vec<Delimiter>,
     /// Delimiters that close the region.
     pub(crate) close: Vec<Delimiter>,
     /// Whether an answer may have several regions of this field.
@@ -98,10 +109,12 @@ pub(crate) enum Kind {
 }
 
 /// Spelling of a parameter.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Parameter {
     /// Delimiters before the value, whose group is the key; the plainest first.
     pub(crate) keys: Vec<Delimiter>,
+    /// The same with other quotes around the key.
+    pub(crate) lenient_keys: Vec<Delimiter>,
     /// Delimiters that end the value; the plainest first.
     pub(crate) ends: Vec<Delimiter>,
     /// Whether the format has white space before the value.

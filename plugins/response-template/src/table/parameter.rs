@@ -1,13 +1,14 @@
 //! What grammars ask of the spelling of a parameter.
 
-use super::{Delimiter, Parameter, Piece};
+use super::{Class, Delimiter, Parameter, Piece, Run};
 
 impl Parameter {
     /// Whether the delimiter before a value may have any key that a grammar writes.
     pub(super) fn has_any_keys(&self) -> bool {
         let is_fit = |piece: &Piece| match piece {
-            Piece::Run { except, word, .. } => {
-                !word && except.chars().all(|char| "<>=\"".contains(char) || char.is_whitespace())
+            Piece::Run(Run { except, class, .. }) => {
+                *class != Class::Word
+                    && except.chars().all(|char| "<>=\"".contains(char) || char.is_whitespace())
             }
             _ => true,
         };

@@ -1,11 +1,12 @@
-//! Regular expressions, restricted to what can be decided while text arrives: [`parse`] reads an
-//! expression, [`Pattern::matches`] compares text with it. The delimiters of a table are such
-//! patterns.
+//! Patterns of delimiters: [`Pattern::matches`] compares text with one as `re` does, as far as the
+//! text has arrived. `regex` reads them.
 //!
-//! Invariant: what isn't supported is refused, with its spelling. Supported are literal text,
-//! optional white space (`\s*`, `\n?`, …), one run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named
-//! or not, alternatives and one level of groups, `\b` behind text, and standing alone `^`, `$` and
-//! `\Z`.
+//! Invariant: the longest runs and white space win where `re` lets them, a lazy run ends at the
+//! first place where the rest matches, and so does a name or key; nothing is decided that more text
+//! could change. What a run without a name takes is dropped, so it takes one word at most.
+
+/// Longest text of a run without a name, in bytes.
+const UNNAMED: usize = 48;
 
 /// A sequence of pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,20 +19,40 @@ pub(crate) enum Piece {
     Literal(String),
     /// White space, or none.
     Space,
+    /// White space that the table doesn't write, or none: between two tokens, or beside a name.
+    Gap,
     /// `^` or `$`.
     Edge(char),
     /// `\b`: a word ends or begins here.
     Boundary,
-    /// Characters of one class, up to the next piece: all but those in `except`, or letters, digits
-    /// and `_` (`\w`).
-    Run {
-        /// Characters that end the run.
-        except: String,
-        /// Whether the class is `\w`.
-        word: bool,
-        /// Name of the run's group. A run with a group isn't empty.
-        group: Option<String>,
-    },
+    /// Characters of one class.
+    Run(Run),
+}
+
+/// A run of characters of one class.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Characters that end the run.
+    pub(crate) except: String,
+    /// Which other characters end it.
+    pub(crate) class: Class,
+    /// Whether it takes as little as it can.
+    pub(crate) is_lazy: bool,
+    /// Whether it has a character at least.
+    pub(crate) is_some: bool,
+    /// Name of the run's group.
+    pub(crate) group: Option<String>,
+}
+
+/// Characters that a run may have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Class {
+    #[default]
+    Any,
+    /// All but white space (`\S`).
+    NoSpace,
+    /// Letters, digits and `_` (`\w`).
+    Word,
 }
 
 /// Result of comparing text with a pattern.
@@ -45,49 +66,48 @@ pub(crate) enum Match {
     Yes(usize, Option<String>),
 }
 
+/// Whether a group may have this text, which is whole or goes on.
+pub(crate) type Fits<'a> = &'a dyn Fn(&str, bool) -> bool;
+
 impl Pattern {
-    /// Whether `text` begins with the pattern.
-    pub(crate) fn matches(&self, text: &str) -> Match {
-        let (mut at, mut captured) = (0, None);
-        for (index, piece) in self.0.iter().enumerate() {
-            let rest = &text[at..];
-            match piece {
-                Piece::Literal(literal) if rest.starts_with(literal.as_str()) => at += literal.len(),
-                Piece::Literal(literal) if literal.starts_with(rest) => return Match::Partial,
-                Piece::Literal(_) | Piece::Edge(_) => return Match::No,
-                Piece::Boundary => {
-                    let Some(next) = rest.chars().next() else { return Match::Partial };
-                    if text[..at].chars().next_back().is_some_and(is_word) == is_word(next) {
-                        return Match::No;
-                    }
-                }
-                Piece::Space => at += rest.len() - rest.trim_ascii_start().len(),
-                Piece::Run { group, .. } => {
-                    let next = match self.0.get(index + 1) {
-                        Some(Piece::Literal(literal)) => literal,
-                        _ => "\0",
-                    };
-                    let Some(run) = piece.run(rest, next) else { return Match::Partial };
-                    if group.is_some() {
-                        if run == 0 {
-                            return Match::No;
-                        }
-                        captured = Some(rest[..run].to_owned());
-                    }
-                    at += run;
-                }
-            }
-        }
-        Match::Yes(at, captured)
+    /// Whether `text` begins with the pattern, with text in its named group that `fits`.
+    pub(crate) fn matches(&self, text: &str, fits: Fits) -> Match {
+        matches(&self.0, text, 0, fits)
     }
 
     /// Name of the pattern's group.
     pub(crate) fn group(&self) -> Option<&str> {
         self.0.iter().find_map(|piece| match piece {
-            Piece::Run { group, .. } => group.as_deref(),
+            Piece::Run(run) => run.group.as_deref(),
             _ => None,
         })
     }
+
+    /// Index of the piece that is the pattern's group.
+    pub(crate) fn group_at(&self) -> Option<usize> {
+        self.0.iter().position(|piece| matches!(piece, Piece::Run(Run { group: Some(_), .. })))
+    }
+}
+
+/// Whether `text` goes on with these pieces from byte `at` on.
+fn matches(pieces: &[Piece], text: &str, at: usize, fits: Fits) -> Match {
+    let Some((piece, behind)) = pieces.split_first() else { return Match::Yes(at, None) };
+    let rest = &text[at..];
+    let read = match piece {
+        Piece::Literal(literal) if rest.starts_with(literal.as_str()) => literal.len(),
+        Piece::Literal(literal) if literal.starts_with(rest) => return Match::Partial,
+        Piece::Literal(_) | Piece::Edge(_) => return Match::No,
+        Piece::Boundary => {
+            let Some(next) = rest.chars().next() else { return Match::Partial };
+            if text[..at].chars().next_back().is_some_and(is_word) == is_word(next) {
+                return Match::No;
+            }
+            0
+        }
+        Piece::Space | Piece::Gap => rest.len() - rest.trim_start().len(),
+        Piece::Run(run) => return run.matches(behind, text, at, fits),
+    };
+    matches(behind, text, at + read, fits)
 }
 
 impl Piece {
@@ -95,166 +115,72 @@ impl Piece {
     pub(super) fn literal(&self) -> &str {
         if let Self::Literal(text) = self { text } else { "" }
     }
-
-    /// Length of the run at the beginning of `text`, in bytes; `None` while more text is needed.
-    /// The literal `next` follows the run.
-    fn run(&self, text: &str, next: &str) -> Option<usize> {
-        let Self::Run { except, word, .. } = self else { return Some(0) };
-        for (at, character) in text.char_indices() {
-            let is_in = if *word { is_word(character) } else { !except.contains(character) };
-            if !is_in || text[at..].starts_with(next) {
-                return Some(at);
-            }
-            if next.starts_with(&text[at..]) {
-                return None;
-            }
-        }
-        None
-    }
 }
 
-fn is_word(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
-}
-
-/// Reads a regular expression, as a list of alternatives.
-///
-/// # Errors
-/// The construct that can't be decided as text arrives.
-pub(crate) fn parse(regex: &str) -> Result<Vec<Pattern>, String> {
-    let mut parser = Regex { rest: regex };
-    let read = parser.alternatives(false).and_then(|alternatives| match parser.rest {
-        "" => Ok(alternatives.into_iter().map(Pattern).collect()),
-        _ => Err("a `)` that closes nothing".into()),
-    });
-    read.map_err(|construct| [&construct, " can't be decided as text arrives"].concat())
-}
-
-struct Regex<'a> {
-    rest: &'a str,
-}
-
-impl Regex<'_> {
-    fn next(&mut self) -> Option<char> {
-        let next = self.rest.chars().next()?;
-        self.rest = &self.rest[next.len_utf8()..];
-        Some(next)
-    }
-
-    fn eat(&mut self, prefix: &str) -> bool {
-        let rest = self.rest.strip_prefix(prefix);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    fn alternatives(&mut self, inner: bool) -> Result<Vec<Vec<Piece>>, String> {
-        let (mut done, mut current) = (Vec::new(), vec![Vec::new()]);
-        while !(inner && self.rest.starts_with(')')) {
-            let Some(next) = self.next() else { break };
-            let piece = match next {
-                '|' => {
-                    done.append(&mut current);
-                    current.push(Vec::new());
-                    continue;
-                }
-                '(' if self.eat("?P<") => self.named()?,
-                '(' if !inner && (self.eat("?:") || !self.rest.starts_with('?')) => {
-                    let mut group = self.alternatives(true)?;
-                    if !self.eat(")") {
-                        return Err("a group that isn't closed".into());
-                    }
-                    if self.eat("?") {
-                        group.push(Vec::new());
-                    }
-                    current = current
-                        .iter()
-                        .flat_map(|head| group.iter().map(|tail| [&head[..], &tail[..]].concat()))
-                        .collect();
-                    continue;
-                }
-                '(' if self.rest.starts_with('?') && !self.rest.starts_with("?:") => {
-                    return Err(["(", &self.rest[..self.rest.floor_char_boundary(3)]].concat());
-                }
-                '(' => return Err("a group inside a group".into()),
-                '^' | '$' => Piece::Edge(next),
-                '\\' if self.eat("Z") => Piece::Edge('$'),
-                '\\' if self.eat("b") => Piece::Boundary,
-                _ => self.single(next)?,
-            };
-            for alternative in &mut current {
-                match (alternative.last_mut(), &piece) {
-                    (Some(Piece::Literal(text)), Piece::Literal(more)) => text.push_str(more),
-                    // The newline in `\s*\n` adds nothing: any white space matches.
-                    (Some(Piece::Space), Piece::Literal(more)) if more.trim().is_empty() => {}
-                    (Some(Piece::Space), Piece::Space) => {}
-                    _ => alternative.push(piece.clone()),
-                }
-            }
-        }
-        done.append(&mut current);
-        Ok(done)
-    }
-
-    /// Reads a character, an escape or a class, with its quantifier.
-    fn single(&mut self, first: char) -> Result<Piece, String> {
-        let escaped = if first == '\\' { self.next() } else { None };
-        let class = self.class(first, escaped)?;
-        let repeated = ["*?", "+?", "??", "*", "+", "?"].into_iter().find(|mark| self.eat(mark));
-        let spelt = || {
-            format!(
-                "`{first}{}{}`",
-                escaped.map(String::from).unwrap_or_default(),
-                repeated.unwrap_or_default()
-            )
+impl Run {
+    /// Whether `text` goes on with this run from byte `at` on, and `behind` it.
+    fn matches(&self, behind: &[Piece], text: &str, at: usize, fits: Fits) -> Match {
+        let rest = &text[at..];
+        let end = rest.find(|char| !self.takes(char));
+        let is_fit = |run: &str, is_whole| match self.group {
+            Some(_) => fits(run, is_whole),
+            None => is_markup(run),
         };
-        match (class, repeated) {
-            (Class::Character(character), None) => Ok(Piece::Literal(character.into())),
-            (Class::Character(' ' | '\n' | '\r' | '\t') | Class::Space, Some(_)) => Ok(Piece::Space),
-            (Class::Run(_), Some("*")) if first == '.' => Err(format!("{}, which takes all it can", spelt())),
-            (Class::Run(run), Some("*" | "+" | "*?" | "+?")) => Ok(run),
-            _ => Err(spelt()),
+        let may_go_on = end.is_none() && is_fit(rest, false);
+        // A name or key ends where the pattern can go on: how far a longer one would go isn't known.
+        let next = behind.iter().find_map(|piece| piece.literal().chars().next());
+        let is_lazy = self.is_lazy || (self.group.is_some() && next.is_some_and(|next| self.takes(next)));
+        if end.is_none() && !is_lazy {
+            return if may_go_on { Match::Partial } else { Match::No };
+        }
+        let end = end.unwrap_or(rest.len());
+        let least = usize::from(self.is_some || self.group.is_some());
+        let mut ends: Vec<usize> =
+            rest[..end].char_indices().map(|(at, _)| at).chain([end]).skip(least).collect();
+        if !is_lazy {
+            ends.reverse();
+        }
+        for length in ends {
+            let found = matches(behind, text, at + length, fits);
+            if found != Match::No {
+                let run = &rest[..length];
+                return if is_fit(run, true) { self.named(found, run) } else { Match::No };
+            }
+        }
+        if may_go_on { Match::Partial } else { Match::No }
+    }
+
+    /// The match of a pattern whose group this run is, or isn't.
+    fn named(&self, found: Match, run: &str) -> Match {
+        match found {
+            Match::Yes(bytes, None) if self.group.is_some() => Match::Yes(bytes, Some(run.to_owned())),
+            found => found,
         }
     }
 
-    fn class(&mut self, first: char, escaped: Option<char>) -> Result<Class, String> {
-        let run = |except: &str, word| Class::Run(Piece::Run { except: except.into(), word, group: None });
-        Ok(match (first, escaped) {
-            ('\\', Some('s')) => Class::Space,
-            ('\\', Some('S')) => run(" \n\r\t\u{b}\u{c}", false),
-            ('\\', Some('w')) => run("", true),
-            ('\\', Some('n')) => Class::Character('\n'),
-            ('\\', Some('t')) => Class::Character('\t'),
-            ('\\', Some('r')) => Class::Character('\r'),
-            ('\\', Some(escaped)) if !escaped.is_alphanumeric() => Class::Character(escaped),
-            ('.', _) => run("", false),
-            ('[', _) if self.eat("^") => {
-                let (class, rest) = self.rest.split_once(']').ok_or("a class that isn't closed")?;
-                self.rest = rest;
-                run(&class.replace("\\n", "\n").replace("\\s", " \n\r\t").replace('\\', ""), false)
-            }
-            ('\\' | '[' | '*' | '+' | '?' | '{', escaped) => {
-                return Err(format!("`{first}{}`", escaped.map(String::from).unwrap_or_default()));
-            }
-            _ => Class::Character(first),
-        })
-    }
-
-    /// Reads a named group from behind `(?P<`.
-    fn named(&mut self) -> Result<Piece, String> {
-        let (name, rest) = self.rest.split_once('>').ok_or("a group's name that isn't closed")?;
-        self.rest = rest;
-        let first = self.next().ok_or("a group that isn't closed")?;
-        match self.single(first)? {
-            Piece::Run { except, word, .. } if self.eat(")") => {
-                Ok(Piece::Run { except, word, group: Some(name.into()) })
-            }
-            _ => Err(format!("group `{name}` of more than one run")),
-        }
+    fn takes(&self, char: char) -> bool {
+        let is_in = match self.class {
+            Class::Any => true,
+            Class::NoSpace => !char.is_whitespace(),
+            Class::Word => is_word(char),
+        };
+        // No name or key has the beginning of a tag in it.
+        let is_tag = self.group.is_some() && char == '<';
+        is_in && !is_tag && !self.except.contains(char)
     }
 }
 
-enum Class {
-    Character(char),
-    Space,
-    Run(Piece),
+/// Whether text is one word at most, tokens and white space around it aside.
+fn is_markup(text: &str) -> bool {
+    let (mut words, mut in_word, mut in_token) = (0, false, false);
+    for char in text.chars() {
+        let was = std::mem::replace(&mut in_word, !in_token && char != '<' && !char.is_whitespace());
+        words += usize::from(in_word && !was);
+        in_token = char == '<' || (in_token && char != '>');
+    }
+    words <= 1 && text.len() <= UNNAMED
+}
+
+pub(super) fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }

@@ -3,8 +3,9 @@
 
 use parser_sdk::Trim;
 
+use super::delimiter::is_token;
 use super::json::Json;
-use super::{Delimiter, Field, Kind, Pattern, Piece, Table, parse};
+use super::{Class, Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
 
 /// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
@@ -72,6 +73,9 @@ impl Table {
             table.field(name, field).map_err(|error| ["field '", name, "': ", &error].concat())?;
         }
         table.anchor(&written)?;
+        if table.implicit.is_none() {
+            table.headers();
+        }
         Ok(table)
     }
 
@@ -117,8 +121,45 @@ impl Table {
         } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
             return Err("another field has no open either".into());
         }
-        self.fields.push(Field { kind, open, close, repeats: field.is_set("repeats") });
+        let (lenient, nameless) = self.lenient(&kind, &open);
+        self.fields.push(Field { kind, open, lenient, nameless, close, repeats: field.is_set("repeats") });
         Ok(())
+    }
+
+    /// Other delimiters that open a call than `open`: spelt otherwise, and with an object for the
+    /// name, if nothing but white space follows the name.
+    fn lenient(&mut self, kind: &Kind, open: &[Delimiter]) -> (Vec<Delimiter>, Vec<Delimiter>) {
+        let (mut lenient, mut nameless) = (Vec::new(), Vec::new());
+        for pattern in open.iter().map(|open| &open.pattern).filter(|_| !kind.is_text()) {
+            lenient.extend(self.markers.otherwise(pattern));
+            if let Some(bare) = self.markers.bare(pattern) {
+                lenient.extend(self.markers.otherwise(&bare.pattern));
+                lenient.push(bare);
+            }
+            let Some(group) = pattern.group_at().filter(|_| matches!(kind, Kind::Named(Some(_)))) else {
+                continue;
+            };
+            let (before, behind) = pattern.0.split_at(group);
+            if behind[1..].iter().all(|piece| matches!(piece, Piece::Space | Piece::Gap)) {
+                let object = [before, &[Piece::Literal("{".into())]].concat();
+                nameless.extend(self.markers.delimiter(&object));
+            }
+        }
+        (lenient, nameless)
+    }
+
+    /// The headers of regions that the table lacks: those of its text with another word.
+    fn headers(&mut self) {
+        let text = self.fields.iter().filter(|field| field.kind.is_text());
+        for pattern in text.flat_map(|field| &field.open).map(|open| &open.pattern) {
+            let literals: Vec<&Piece> = pattern.0.iter().filter(|piece| **piece != Piece::Gap).collect();
+            let [first, Piece::Literal(_), last] = literals[..] else { continue };
+            if is_token(first.literal()) && is_token(last.literal()) {
+                let word = Piece::Run(Run { class: Class::Word, is_some: true, ..Run::default() });
+                let header = self.markers.delimiter(&[first.clone(), word, last.clone()]);
+                self.headers.extend(header);
+            }
+        }
     }
 
     /// Reads the start anchor. A pattern that `parse` refuses has no grammar.
@@ -134,7 +175,7 @@ impl Table {
         for anchor in anchors.unwrap_or_default() {
             match anchor.0.first() {
                 Some(Piece::Literal(text)) if text.starts_with(['<', '[']) => {
-                    self.anchors.push(self.markers.delimiter(anchor.0)?);
+                    self.anchors.push(self.markers.delimiter(&anchor.0)?);
                 }
                 _ => {
                     self.markers.tokens(&anchor);

@@ -4,7 +4,7 @@ use parser_sdk::json::escape;
 
 use super::delimiter::parts;
 use super::template::{CALLS, Writer};
-use super::{Delimiter, Field, Parameter, Pattern, Piece};
+use super::{Class, Delimiter, Field, Parameter, Pattern, Piece, Run};
 
 /// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for
 /// 512, white space included.
@@ -30,24 +30,25 @@ impl Writer<'_> {
     /// The names that the parser finds in all of these delimiters.
     pub(super) fn names(&mut self, opens: &[Delimiter]) {
         let (mut most, mut classes) = (NAMED, String::new());
-        for Pattern(pieces) in opens.iter().map(|open| &open.pattern) {
+        for pattern in opens.iter().map(|open| &open.pattern) {
+            let Pattern(pieces) = pattern;
             let length: usize = pieces.iter().map(|piece| piece.literal().len()).sum();
             most = most.min(NAMED.saturating_sub(length));
-            let run = pieces.iter().position(|piece| matches!(piece, Piece::Run { group: Some(_), .. }));
-            let Some((Piece::Run { except, word, .. }, behind)) =
-                run.and_then(|at| pieces[at..].split_first())
-            else {
+            let group = pattern.group_at().and_then(|at| pieces[at..].split_first());
+            let Some((Piece::Run(Run { except, class, .. }), behind)) = group else {
                 continue;
             };
             classes.push_str(if classes.is_empty() { "" } else { "&&" });
-            if *word {
+            if *class == Class::Word {
                 classes.push_str(r"[\p{Alphabetic}\p{N}_]");
                 continue;
             }
             // What follows the name ends it, and so does a line.
             let next = behind.iter().find_map(|piece| piece.literal().chars().next());
             classes.push_str("[^");
-            except.chars().chain(next).chain(['\n']).for_each(|char| push_escaped(char, &mut classes));
+            let white = if *class == Class::NoSpace { " \r\t" } else { "" };
+            let all = except.chars().chain(white.chars()).chain(next).chain(['\n']);
+            all.for_each(|char| push_escaped(char, &mut classes));
             classes.push(']');
         }
         if !classes.is_empty() {
@@ -100,11 +101,11 @@ impl Writer<'_> {
                 Piece::Literal(text) if markers.contains(text) => word(&self.marker(text)),
                 Piece::Literal(text) => parts(text).for_each(|part| word(&self.marker(part))),
                 Piece::Space => word("gap?"),
-                Piece::Run { group: Some(_), .. } => word(group),
-                Piece::Run { .. } | Piece::Edge(_) | Piece::Boundary => {}
+                Piece::Run(Run { group: Some(_), .. }) => word(group),
+                Piece::Run(_) | Piece::Gap | Piece::Edge(_) | Piece::Boundary => {}
             }
         }
-        if matches!(pattern.0.last(), Some(Piece::Run { .. })) {
+        if matches!(pattern.0.last(), Some(Piece::Run(_))) {
             word("\"\\n\"");
         }
     }

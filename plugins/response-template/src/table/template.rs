@@ -64,8 +64,8 @@ impl Writer<'_> {
             self.refuse_all("start_anchor_pattern can't be part of a grammar");
         }
         let anchor = self.anchor();
-        // Text outside all regions belongs to the field without `open`, and is dropped if there is
-        // none.
+        // Text outside all regions belongs to the field without `open`; white space is dropped if
+        // there is none.
         let between = match self.table.implicit.map(|implicit| &self.table.fields[implicit].kind) {
             None => &["gap? ((", &anchor, ") gap?)?"].concat(),
             Some(Kind::Content) if self.table.trim.content => "gap?",
@@ -124,7 +124,8 @@ impl Writer<'_> {
                 _ => continue,
             }
             let opens = if is_first { &field.open[..] } else { &[] };
-            let active = self.table.triggers(&[&field.close, opens]);
+            let mut active = self.table.triggers(&[&field.close, opens]);
+            active.extend(self.table.call_triggers());
             let rule = ["thoughts_", &index.to_string()].concat();
             self.markers(&["text ", &rule].concat(), &self.table.with_special_tokens(&active));
             let (open, close) = (self.any(&field.open, ""), self.any(&field.close, ""));

@@ -6,6 +6,10 @@
 
 use std::slice;
 
+use parser_sdk::Tools;
+
+use super::delimiter::{is_token, parts};
+use super::named::Named;
 use super::{Delimiter, Kind, Match, Parameter, Table};
 
 /// Length in bytes above which undecided text is taken for no delimiter.
@@ -13,13 +17,13 @@ const HEAD: usize = 512;
 
 /// A place in the stream.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Place<'a> {
     /// Index of the open region's field; `None` outside all regions.
     pub(crate) region: Option<usize>,
     /// Position inside a region of calls.
     pub(crate) within: Within,
-    /// Whether tools may be called.
-    pub(crate) may_call: bool,
+    /// The tools that may be called.
+    pub(crate) tools: &'a Tools,
 }
 
 /// Position inside a region of calls.
@@ -43,10 +47,14 @@ pub(crate) enum Within {
     Parameters,
     /// In a parameter's value.
     Value,
+    /// In a value that ends with its line.
+    Line,
     /// After a delimiter that ends a parameter's value if the call goes on after it.
     Ended,
-    /// After such a delimiter and text behind it: no key counts.
-    Trailing,
+    /// After the close of a call inside a value, whose own end didn't come.
+    Closed,
+    /// After words that belong to nothing in the call, which is incomplete.
+    Broken,
 }
 
 /// What a delimiter means.
@@ -54,9 +62,12 @@ pub(crate) enum Within {
 pub(crate) enum Meaning {
     /// The region of this field opens.
     Open(usize),
-    /// The message begins: the start anchor, or the `open` of the region that is open from the
-    /// beginning.
-    MessageStart,
+    /// The region of this field opens with an object where a name should stand; the object's brace
+    /// is the delimiter's last byte.
+    OpenObject(usize),
+    /// Markup that changes nothing: the start anchor, the `open` of reasoning inside reasoning, the
+    /// `close` of text outside all regions, or the header of a region that the table lacks.
+    Markup,
     /// The region closes.
     Close,
     /// The field without `open` closes: the turn ends.
@@ -97,12 +108,17 @@ pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
     rest.is_empty() || (counts && rest == "<")
 }
 
+/// Whether the close of a call closes what stands around the call, too: it is more than one token.
+pub(crate) fn closes_a_block(close: &str) -> bool {
+    parts(close).filter(|part| is_token(part)).nth(1).is_some()
+}
+
 impl Table {
     /// Whether a marker begins a delimiter that counts at `place` and, if `ends` is set, ends the
     /// turn.
     pub(crate) fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
         let mut announces = false;
-        self.watched(place, &mut |meaning, delimiter| {
+        self.watched(place, &mut |meaning, delimiter, _| {
             announces |= delimiter.trigger == marker && (!ends || meaning == Meaning::TurnEnd);
         });
         announces
@@ -113,7 +129,11 @@ impl Table {
     pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
         let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);
-        self.watched(place, &mut |meaning, delimiter| match delimiter.pattern.matches(known) {
+        self.watched(place, &mut |meaning, delimiter, named| match named.matches(
+            place.tools,
+            delimiter,
+            known,
+        ) {
             Match::Partial if !is_all && head.len() <= HEAD => found = Found::Undecided,
             Match::Yes(bytes, group) if bytes > longest && found != Found::Undecided => {
                 longest = bytes;
@@ -127,10 +147,13 @@ impl Table {
     /// Whether `head` can become nothing but the opening delimiter of a call.
     pub(crate) fn begins_call(&self, place: Place, head: &str) -> bool {
         let (mut begins, mut only) = (false, true);
-        self.watched(place, &mut |meaning, delimiter| {
-            if delimiter.pattern.matches(head) == Match::Partial {
+        self.watched(place, &mut |meaning, delimiter, named| {
+            if named.matches(place.tools, delimiter, head) == Match::Partial {
                 begins = true;
-                only &= matches!(meaning, Meaning::Open(field) if !self.fields[field].kind.is_text());
+                only &= match meaning {
+                    Meaning::Open(field) => !self.fields[field].kind.is_text(),
+                    meaning => matches!(meaning, Meaning::OpenObject(_)),
+                };
             }
         });
         begins && only
@@ -152,36 +175,40 @@ impl Table {
         }
     }
 
-    /// Shows `see` the delimiters that count at `place`, with their meanings.
-    fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter)) {
+    /// Shows `see` the delimiters that count at `place`, with their meanings and what their groups
+    /// are.
+    fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter, Named)) {
+        self.watched_opens(place, see);
         let mut all = |meaning, delimiters: &[Delimiter]| {
             for delimiter in delimiters {
-                see(meaning, delimiter);
+                see(meaning, delimiter, Named::Any);
             }
         };
-        let field = place.region.map(|region| &self.fields[region]);
-        // If no tool may be called, calls are text of the field without `open`, if there is one.
-        let calls = place.may_call || self.implicit.is_none();
-        for (index, field) in self.fields.iter().enumerate().filter(|_| field.is_none()) {
-            if calls || field.kind.is_text() {
-                all(Meaning::Open(index), &field.open);
-            }
-        }
         if let Some(implicit) = self.implicit {
             all(Meaning::TurnEnd, &self.fields[implicit].close);
         }
         match place.within {
-            Within::String => return,
+            Within::String | Within::Closed => return,
             Within::Delimited(index) => {
                 return all(Meaning::StringEnd, slice::from_ref(&self.strings(place.region)[index].1));
             }
             _ => {}
         }
-        if let Some(field) = field.filter(|_| place.region == self.first) {
-            all(Meaning::MessageStart, &field.open);
-        }
+        let field = place.region.map(|region| &self.fields[region]);
         if place.within == Within::NoCall {
-            all(Meaning::MessageStart, &self.anchors);
+            all(Meaning::Markup, &self.anchors);
+            match field {
+                Some(field) if matches!(field.kind, Kind::Reasoning) || place.region == self.first => {
+                    all(Meaning::Markup, &field.open);
+                }
+                Some(_) => {}
+                None => {
+                    all(Meaning::Markup, &self.headers);
+                    let texts =
+                        self.fields.iter().filter(|field| field.kind.is_text() && !field.open.is_empty());
+                    texts.for_each(|field| all(Meaning::Markup, &field.close));
+                }
+            }
         }
         for close in field.map_or(&[][..], |field| &field.close) {
             let is_inner = place.within == Within::Json { is_open: true }
@@ -198,9 +225,51 @@ impl Table {
         let Some(parameter) = self.parameter(place.region) else { return };
         if matches!(place.within, Within::Parameters | Within::Ended) {
             all(Meaning::Key, &parameter.keys);
+            all(Meaning::Key, &parameter.lenient_keys);
         }
-        if matches!(place.within, Within::Value | Within::Ended | Within::Trailing) {
+        if matches!(place.within, Within::Value | Within::Ended) {
             all(Meaning::ValueEnd, &parameter.ends);
         }
     }
+
+    /// Shows `see` the delimiters that open regions at `place`: inside a call another call, if its
+    /// name is declared; inside text a call.
+    fn watched_opens(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter, Named)) {
+        if matches!(place.within, Within::String | Within::Delimited(_) | Within::Value) {
+            return;
+        }
+        let is_outside = place.region.is_none();
+        let in_call = place.within != Within::NoCall;
+        let is_over = matches!(place.within, Within::Closed | Within::Broken);
+        for (index, field) in self.fields.iter().enumerate() {
+            if field.kind.is_text() {
+                if is_outside || is_over {
+                    field.open.iter().for_each(|open| see(Meaning::Open(index), open, Named::Any));
+                }
+                continue;
+            }
+            let named = match field.nameless[..] {
+                _ if in_call => Named::Declared,
+                [] => Named::Accepted,
+                _ => Named::BeforeTag,
+            };
+            // In a call's JSON, what begins like JSON is JSON.
+            let is_json = |open: &Delimiter| in_call && is_json(&self.markers.0[open.trigger]);
+            let counts = |open: &&Delimiter| !place.tools.is_empty() && !is_json(open);
+            let mut all = |meaning, delimiters: &[Delimiter], named| {
+                delimiters.iter().filter(counts).for_each(|open| see(meaning, open, named));
+            };
+            all(Meaning::Open(index), &field.open, named);
+            // Without its wrapper, a call is known by its name, or by the call before it.
+            if in_call || !matches!(field.kind, Kind::Objects { .. } | Kind::Python) {
+                all(Meaning::Open(index), &field.lenient, Named::Declared);
+            }
+            all(Meaning::OpenObject(index), &field.nameless, Named::Any);
+        }
+    }
+}
+
+/// Whether a marker may be part of JSON.
+fn is_json(marker: &str) -> bool {
+    marker.starts_with(['{', '"']) || (marker.starts_with('[') && !marker.ends_with(']'))
 }

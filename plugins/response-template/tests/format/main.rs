@@ -3,6 +3,7 @@
 mod any_cut;
 mod cases;
 mod fragments;
+mod patterns;
 mod refused;
 mod tables;
 mod transformers;

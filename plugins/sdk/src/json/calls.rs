@@ -10,7 +10,7 @@ mod around;
 
 use super::keys::Foreign;
 use super::{Call, Object, Progress, Scanner};
-use crate::{Output, Payload, Tools};
+use crate::{Output, Payload, Route, Tools};
 
 /// Reader of one region of calls.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Calls {
     around: Vec<Scanner>,
     /// Text in these objects that no part of the call takes.
     foreign: Foreign,
+    /// Where text goes that turns out to be no call.
+    prose: Route,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,7 @@ enum State {
     /// number of these bytes, which are held.
     Next(usize),
     Arguments(Object),
-    /// After the arguments.
+    /// After the arguments, where only brackets and a fence may follow.
     Done,
     /// In words behind a call, which are text up to the region's end.
     Words,
@@ -67,9 +69,15 @@ impl Calls {
         Self { path: path.to_vec(), ..self }
     }
 
+    /// The region stands in text that goes there, and so does what turns out to be no call.
+    #[must_use]
+    pub fn in_prose(self, prose: Route) -> Self {
+        Self { prose, ..self }
+    }
+
     fn of(state: State) -> Self {
-        let (keys, foreign) = (<(String, String)>::default(), Foreign::default());
-        Self { state, keys, path: Vec::new(), around: Vec::new(), foreign }
+        let (keys, path, around) = (<(String, String)>::default(), Vec::new(), Vec::new());
+        Self { state, keys, path, around, foreign: Foreign::default(), prose: Route::Content }
     }
 
     /// The arguments of a call that is open already.
@@ -77,9 +85,18 @@ impl Calls {
         Self::of(State::Arguments(Object::new(payload)))
     }
 
-    /// A region in which nothing is a call.
-    pub fn none() -> Self {
-        Self::of(State::Text)
+    /// The rest of a region behind a call's arguments.
+    pub fn behind_arguments() -> Self {
+        Self::of(State::Done)
+    }
+
+    /// Whether a call is open.
+    pub fn in_call(&self) -> bool {
+        match &self.state {
+            State::Object(call) => call.is_opened(),
+            State::Arguments(_) | State::Behind(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether the rest of the region is text, because what was read last is no call.
@@ -157,12 +174,18 @@ impl Calls {
                 }
                 Progress::NotACall => return None,
             },
-            State::Between | State::Done => {
+            State::Between => {
                 read = after(SEPARATORS);
                 out.drop(read);
                 if read < text.len() {
-                    let is_done = matches!(self.state, State::Done);
-                    self.state = if is_done { State::Words } else { State::Next(0) };
+                    self.state = State::Next(0);
+                }
+            }
+            State::Done => {
+                read = after(b" \n\r\t,;[]}`");
+                out.drop(read);
+                if read < text.len() {
+                    self.state = State::Words;
                 }
             }
             State::Arguments(arguments) => {
@@ -219,7 +242,7 @@ impl Calls {
     /// opening of a broken call.
     pub fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.state {
-            State::Object(call) if !call.is_opened() && is_closed => out.content(out.held() - bytes),
+            State::Object(call) if !call.is_opened() && is_closed => out.take(self.prose, out.held() - bytes),
             State::Object(call) if !call.is_opened() => out.broken_call(bytes),
             State::Object(call) if is_closed || (by_itself && call.has_arguments()) => call.close(out),
             State::Object(call) => call.release(out),
@@ -227,9 +250,9 @@ impl Calls {
             State::Arguments(arguments) => arguments.release(out),
             State::Before(0) | State::Next(_) => out.drop(out.held() - bytes),
             State::Before(_) if is_closed => out.drop(out.held() - bytes),
-            State::Around(..) if is_closed => out.content(out.held() - bytes),
+            State::Around(..) if is_closed => out.take(self.prose, out.held() - bytes),
             State::Before(_) | State::Around(..) => out.broken_call(bytes),
-            State::Text => out.content(out.held() - bytes),
+            State::Text => out.take(self.prose, out.held() - bytes),
             State::Behind(_) => self.close(out),
             State::Between | State::Done | State::Words => {}
         }

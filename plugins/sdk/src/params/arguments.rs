@@ -60,7 +60,7 @@ impl ArgumentsWriter {
     }
 
     /// Whether parameter `key` was given.
-    pub(super) fn is_given(&self, key: &str) -> bool {
+    pub fn is_given(&self, key: &str) -> bool {
         self.given.contains(key)
     }
 
