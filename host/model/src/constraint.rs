@@ -17,6 +17,7 @@ use super::parsers::{ParserBinding, ParserRequest};
 use super::served::Served;
 use crate::accounts::Caller;
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
+use crate::printable::printable;
 
 impl Job {
     /// Whether a grammar may have to be compiled for the job.
@@ -107,6 +108,29 @@ impl Served {
             None if job.has_strict_tools() => builder.optional(),
             None => Ok(AnswerConstraint::Free),
         }
+    }
+}
+
+impl Served {
+    /// Lines on the grammars of custom tools that the model is shown and needn't follow: where the
+    /// engine follows none, or the model's format can't carry one.
+    pub(super) fn unfollowed_grammars(&self, job: &Job) -> impl Iterator<Item = String> {
+        let (engine, parser) = (self.source.info(), self.parsers.current());
+        let why = if engine.constraints.masks || engine.constraints.grammar {
+            match parser.template() {
+                Some(template) => template.refuses_inputs(),
+                None => Some("this model's parser has no grammar"),
+            }
+        } else {
+            Some("the engine follows no grammar of calls")
+        };
+        let tools = why.filter(|_| job.may_call()).map(|why| {
+            let line =
+                move |name: &str| format!("grammar of tool {} is not followed: {why}", printable(name));
+            let tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some());
+            tools.map(move |tool| line(&tool.name)).collect::<Vec<_>>()
+        });
+        tools.into_iter().flatten()
     }
 }
 

@@ -7,7 +7,8 @@
 //! next role. The host routes prose and string values up to the next marker without calling the
 //! parser.
 //!
-//! A call opens when a key follows a declared or plausible name, or the call's end a declared one:
+//! A call opens when a key follows a declared or plausible name, or the call's end or a misplaced
+//! marker of a value, which makes the call incomplete, a declared one:
 //! `<tool_call>x</tool_call>` is prose where no tool is called `x`. Until then its bytes are held,
 //! and they go out as prose if something else follows. At the turn's end a call opens if its name
 //! is declared and complete, and is dropped as a broken call otherwise. Empty blocks are dropped.
@@ -102,7 +103,9 @@ impl Parser for Glm {
                     self.state = State::Between;
                     out.drop_all();
                 }
-                Mark::End | Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
+                Mark::End | Mark::Stop | Mark::Value | Mark::ValueEnd if self.names_a_tool() => {
+                    self.open("", literal.len(), out);
+                }
                 Mark::Stop => out.broken_call(literal.len()),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.release_as_prose(literal.len(), out),

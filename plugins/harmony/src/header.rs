@@ -6,9 +6,11 @@
 //! Invariant: a header's length is bounded, and the result of reading a header doesn't depend on
 //! how the stream is cut into chunks.
 
-/// Most words that a header has between two markers; longer text is prose. Well-formed headers have
-/// three: `commentary to=functions.x json`.
+/// Most words that a header has before its channel; longer text is prose.
 const WORDS: usize = 6;
+/// Most words between two later markers; well-formed headers have three: `commentary
+/// to=functions.x json`.
+const LATER_WORDS: usize = 8;
 /// Most bytes that a header has between two markers; a longer text is prose.
 const BYTES: usize = 256;
 /// Most of these bytes beside recipients, whose names may be long: what is no header is held no
@@ -82,6 +84,8 @@ pub(crate) struct Header {
     pub(crate) is_foreign: bool,
     /// Whether the content is plain text.
     pub(crate) is_raw: bool,
+    /// Whether words stand among the parts of a header that names a tool: its call is incomplete.
+    pub(crate) has_words: bool,
     part: Part,
     text: String,
     at: At,
@@ -100,6 +104,7 @@ impl Header {
             channel: "",
             is_foreign: false,
             is_raw: false,
+            has_words: false,
             part,
             text,
             at: At::Space,
@@ -138,18 +143,57 @@ impl Header {
         self.plain += if self.at == At::Recipient { 0 } else { next.len_utf8() };
         let is_letter = !next.is_ascii() && next.is_alphabetic();
         let is_long = self.text.len() >= BYTES || self.plain > PLAIN;
-        next == '{' || is_letter || self.count > WORDS || is_long
+        let is_later = matches!(self.part, Part::Channel | Part::Type);
+        let words = if is_later { LATER_WORDS } else { WORDS };
+        next == '{' || is_letter || self.count > words || is_long
     }
 
-    /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which
-    /// only a recipient and [`RAW`] count.
-    pub(crate) fn begin_part(&mut self, part: Part) {
+    /// Reads the text before a marker that begins `part`. Of what `read` leaves, a recipient and
+    /// [`RAW`] count, and single words are garbage. A sentence is none of the header's: returns its
+    /// length in bytes, and that of the text behind it. In a header that names a tool it is
+    /// [noted](Self::has_words), unless a part that came before begins the header again.
+    pub(crate) fn begin_part(&mut self, part: Part) -> Option<(usize, usize)> {
+        let is_again = part == self.part || (part == Part::Channel && self.part == Part::Type);
         let garbage = self.read(false);
-        if !garbage.is_empty() {
-            self.is_raw |= self.part == Part::Type && garbage.trim() == RAW;
-            self.word(garbage.rfind(TO).map_or("", |at| &garbage[at..]));
+        self.is_raw |= self.part == Part::Type && garbage.trim() == RAW;
+        let (before, recipient) = garbage.split_at(garbage.rfind(TO).unwrap_or(garbage.len()));
+        let mut words = self.before_channel(before.trim_end());
+        let (mut names_tool, mut behind) = (self.names_tool(), garbage.len() - words.len());
+        let after = self.word(recipient).unwrap_or_default().trim_start();
+        if !self.is_sentence(words) {
+            (names_tool, words, behind) = (self.names_tool(), after.trim_end(), after.len());
+            behind -= words.len();
         }
+        let has_words = self.is_sentence(words);
+        if has_words && names_tool && is_again {
+            (self.recipient, self.misplaced, names_tool) = (None, None, false);
+        }
+        self.has_words |= has_words && names_tool;
         (self.part, self.count, self.plain) = (part, 0, 0);
+        (has_words && !names_tool).then_some((words.len(), behind))
+    }
+
+    /// Whether the text so far names a tool, whose name may be found nowhere else.
+    fn names_tool(&self) -> bool {
+        self.recipient.is_some() || self.misplaced.as_ref().is_some_and(|name| name.starts_with(TOOL))
+    }
+
+    /// The words before the channel with which `text` ends, if it does; reads the channel.
+    fn before_channel<'a>(&mut self, text: &'a str) -> &'a str {
+        match text.rsplit_once(char::is_whitespace) {
+            Some((words, last)) if matches!(first(last), Some((_, Word::Channel, ""))) => {
+                self.word(last);
+                words.trim_end()
+            }
+            _ => text,
+        }
+    }
+
+    /// Whether the words are a sentence and no garbage, of which headers have a word or two.
+    fn is_sentence(&self, words: &str) -> bool {
+        let most = if self.part == Part::Role { 1 } else { 2 };
+        let is_ended = words.ends_with(['.', '!', '?']) && words.contains(char::is_alphabetic);
+        is_ended || words.split_whitespace().nth(most).is_some()
     }
 
     /// Reads the text after the last marker; returns what can't be a header's. If the stream
@@ -188,8 +232,10 @@ impl Header {
         } else if self.part == Part::Channel && !name.is_empty() {
             self.misplaced = Some(name.into());
         }
-        let is_read = self.part == Part::Role || name.starts_with(TOOL);
-        if is_read { text[name.len()..].trim_start() } else { text }
+        let rest = text[name.len()..].trim_start();
+        let is_role = self.is_foreign || rest.is_empty() || rest.starts_with(TO) || first(rest).is_some();
+        let is_read = (self.part == Part::Role && is_role) || name.starts_with(TOOL);
+        if is_read { rest } else { text }
     }
 
     /// Reads a recipient or a known word; returns the text after it, or `None` if there is neither.

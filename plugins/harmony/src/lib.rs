@@ -5,8 +5,10 @@
 //! reasoning, `commentary` and `final` are messages of that phase, and another channel is a
 //! message. Each message is an item of its own; the host routes its text unchanged, up to the next
 //! marker, without calling the parser. Headers are held. Malformed output:
-//! - Garbage in a header that has its `<|message|>` is dropped with the header. The last channel
-//!   and the last tool named count.
+//! - A word of garbage in a header that has its `<|message|>` is dropped with the header. The last
+//!   channel and the last tool named count. A sentence there is a message of its own, before the
+//!   header's; behind a tool's name it makes the call incomplete, or is prose if the
+//!   header begins again behind it.
 //! - In a header that another marker ends, or that is too long, the text that can't be a header's
 //!   is the message's body. The message is a call only if that body begins with `{`, or `<|call|>`
 //!   ends it.
@@ -90,7 +92,7 @@ impl Parser for Harmony {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         if let (None, Body::Call(arguments)) = (&self.header, &mut self.body)
-            && arguments.in_string()
+            && (arguments.in_string() || (arguments.is_verbatim() && matches!(index, MESSAGE | CONSTRAIN)))
         {
             if !out.ends_strings() {
                 return self.body_text(&format!("<|{}|>", MARKERS[index]), 0, out);
@@ -108,15 +110,23 @@ impl Parser for Harmony {
                 self.break_off(out);
             }
         }
-        if self.header.is_none() {
-            self.body.marker(index, out);
+        match &mut self.header {
+            None => self.body.marker(index, out),
+            Some(header) if goes_on => {
+                if let Some((words, behind)) = header.begin_part(part(index)) {
+                    out.drop(out.held() - words - behind - MARKERS[index].len() - 4);
+                    out.message("");
+                    out.take(if header.is_foreign { Route::Reasoning } else { Route::Content }, words);
+                    out.close();
+                }
+            }
+            Some(_) => {}
         }
         if self.header.is_none() || !matches!(index, START | CHANNEL | CONSTRAIN) || out.held() > HELD {
             out.drop_all();
         }
         match &mut self.header {
-            Some(header) if goes_on => {
-                header.begin_part(part(index));
+            Some(_) if goes_on => {
                 if index == MESSAGE {
                     self.open("", 0, true, out);
                 }
@@ -168,7 +178,10 @@ impl Harmony {
     /// stand after `text`.
     fn open(&mut self, text: &str, keep: usize, may_call: bool, out: &mut Output) {
         let Some(header) = self.header.take() else { return };
-        if let Some((name, payload, arguments)) = self.callee(&header).filter(|_| may_call) {
+        if let Some((name, payload, mut arguments)) = self.callee(&header).filter(|_| may_call) {
+            if header.has_words {
+                arguments.mark_incomplete();
+            }
             self.body = Body::Call(arguments);
             out.tool_call(name, payload);
         } else if header.is_foreign || header.channel == "analysis" {
@@ -240,6 +253,8 @@ impl Body {
                 arguments.interrupt();
             }
             (Self::Call(arguments), RETURN) if arguments.is_open() => arguments.release(out),
+            (Self::Call(arguments), START | CHANNEL) if arguments.is_verbatim() => arguments.give_up(out),
+            (Self::Call(arguments), START | CHANNEL | END) if arguments.is_open() => arguments.give_up(out),
             (Self::Call(arguments), END_OF_TEXT) => arguments.finish(out),
             (Self::Call(arguments), _) => arguments.close(out),
             (Self::Prose(_), MESSAGE | CONSTRAIN) | (Self::Prose(Route::Drop) | Self::Called, _) => {}

@@ -70,7 +70,9 @@ impl Parser for Hunyuan {
             if calls.read(chunk.as_bytes(), &self.tools, out) {
                 return;
             }
-            self.state = State::Mentioned;
+            if calls.is_text() {
+                self.state = State::Mentioned;
+            }
         }
         self.prose.flow(out);
     }

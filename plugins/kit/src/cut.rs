@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::case::{End, MarkerMode, Piece, by_marker};
-use super::nothing_lost::{BROKEN_TOOL, Changed, Recorded, as_text};
-use super::{Item, LostQuote, Player, case, function, lost_quotes};
+use super::nothing_lost::{Changed, Recorded, as_text, declare_broken_tool};
+use super::{Item, LostQuote, Player, lost_quotes};
 use contract::{FinishReason, Request};
 use parser_sdk::Parser;
 
@@ -140,10 +140,7 @@ impl Script<'_> {
         if mode == MarkerMode::Id {
             request.token_markers = (0..).zip(&descriptor.markers).map(|(index, _)| index).collect();
         }
-        if !request.tools.is_empty() {
-            let more = [function(BROKEN_TOOL, case::ANY_OBJECT)];
-            request.tools = request.tools.iter().cloned().chain(more).collect();
-        }
+        declare_broken_tool(&mut request);
         let script = |output: &[Piece]| {
             let output = if mode == MarkerMode::Id { output.to_vec() } else { as_text(output) };
             Script { request: &request, output, markers: mode, ..self.clone() }

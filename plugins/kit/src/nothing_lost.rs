@@ -8,9 +8,9 @@
 use seeded::SplitMix64;
 use serde_json::Value;
 
-use super::case::{End, Piece};
-use super::{Head, Item};
-use contract::{Payload, Tool};
+use super::case::{ANY_OBJECT, End, Piece};
+use super::{Head, Item, function};
+use contract::{Payload, Request, Tool};
 
 /// A sentence that no format has as markup, and the word by which it is found.
 const SENTENCE: &str = " Mind the quoll, it bites. ";
@@ -51,7 +51,7 @@ pub struct Changed {
 /// What must come of a changed stream, unless its turn isn't completed.
 #[derive(Debug, Clone)]
 pub enum Must {
-    /// An item says this word.
+    /// An item says this word, or the name of a call does.
     Say(&'static str),
     /// The parts of a value around markup are shown, and no whole call has the first part without
     /// the rest. Where the value ends as it should, the other calls are whole.
@@ -111,7 +111,7 @@ impl Must {
         let holds = match self {
             Self::Call(call) => items.iter().any(|item| same(item, call)),
             _ if end != End::Completed => true,
-            Self::Say(word) => items.iter().any(|item| item.text.contains(word)),
+            Self::Say(word) => items.iter().any(|item| says(item, word)),
             Self::Hold(marked) => marked.is_held(items),
             Self::Calls(calls) => {
                 calls.iter().all(|call| items.iter().any(|item| same(&trimmed(item), &trimmed(call))))
@@ -119,6 +119,11 @@ impl Must {
         };
         if holds { Ok(()) } else { Err(format!("it ends {end:?}\n    got {items:?}\n    it must {self:?}")) }
     }
+}
+
+/// Whether the text of an item or the name of a call has this word.
+fn says(item: &Item, word: &str) -> bool {
+    item.text.contains(word) || matches!(&item.head, Head::ToolCall(call) if call.name.contains(word))
 }
 
 /// Whether two items are the same, but for white space in the JSON of calls.
@@ -145,6 +150,14 @@ fn trimmed(item: &Item) -> Item {
     let Ok(mut value) = serde_json::from_str(&item.text) else { return item.clone() };
     trim(&mut value);
     Item { text: value.to_string(), ..item.clone() }
+}
+
+/// Declares the tool that a call which breaks off names, if the request declares any.
+pub fn declare_broken_tool(request: &mut Request) {
+    if !request.tools.is_empty() {
+        let broken = [function(BROKEN_TOOL, ANY_OBJECT)];
+        request.tools = request.tools.iter().cloned().chain(broken).collect();
+    }
 }
 
 /// The pieces with markers in the text.
@@ -270,7 +283,12 @@ impl Recorded<'_> {
             let Head::ToolCall(call) = &item.head else { continue };
             let name = call.name.as_str();
             let is_head = |at: &usize| match &self.output[at - 1..=*at] {
-                [Piece::Marker(..), Piece::Text(text)] => text.contains(name),
+                // A marker on both sides of the name separates, and begins nothing.
+                [marker @ Piece::Marker(..), _] if self.output.get(at + 1) == Some(marker) => false,
+                // Behind brackets stands a header without its marker.
+                [Piece::Marker(..), Piece::Text(text)] => {
+                    text.find(name).is_some_and(|place| !text[..place].contains('}'))
+                }
                 _ => false,
             };
             let Some(at) = (from..self.length()).find(is_head) else { continue };

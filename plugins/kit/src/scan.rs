@@ -127,7 +127,7 @@ fn members(bytes: &[u8], each: &[(Event, Option<String>)]) -> Vec<Member> {
             }
             Event::ValueEnd => at + 1,
             Event::ValueEndBefore | Event::End => at,
-            Event::Nothing | Event::Object | Event::NotAnObject => continue,
+            Event::Nothing | Event::Object | Event::NotAnObject | Event::Stray => continue,
         };
         if let Some(start) = start.take() {
             let value = String::from_utf8_lossy(&bytes[start..end]).into_owned();

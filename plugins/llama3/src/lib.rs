@@ -61,7 +61,7 @@ enum State {
     /// are those that may stand before the call.
     Open(Name, &'static [u8]),
     Prose,
-    /// In a header: the role.
+    /// In a header: the role, one word.
     Role,
     /// In an object that may be a call, with the number of bytes of markup that are held before it.
     Bare(Bare, usize),
@@ -155,9 +155,9 @@ impl Llama3 {
             }
             State::Prose => out.until_marker(Route::Content),
             State::Role => {
-                let end = out.drop_line(text.as_bytes());
-                self.state = if end.is_some() { START } else { State::Role };
-                return end.unwrap_or(text.len());
+                let Some(is_role) = out.drop_role(text.as_bytes()) else { return text.len() };
+                self.state = if is_role { START } else { State::Prose };
+                return text.len().saturating_sub(out.held());
             }
             State::Bare(..) => return self.bare(text, out),
             State::Head(marker, head) => {
@@ -269,6 +269,7 @@ impl Llama3 {
                 self.state = State::Call(call, bare.name());
             }
             State::Bare(_, 1..) => self.code(out),
+            State::Role => out.drop(out.held() - bytes),
             _ => {}
         }
         match &mut self.state {

@@ -9,8 +9,8 @@
 //! is declared by a bare name is shown as a namespace, so the model may write `get_time.get_time`
 //! for `get_time`. `params::Blocks` is the state machine.
 
+use parser_sdk::Descriptor;
 use parser_sdk::params::{Blocks, Format, Message, Part, Style};
-use parser_sdk::{Descriptor, Tools};
 
 /// The parser of one stream.
 pub type Muse = Blocks<Atem>;
@@ -39,13 +39,6 @@ impl Format for Atem {
             Some("self") => Message::Reasoning,
             None | Some("user") => Message::Content,
             Some(_) => Message::Calls,
-        }
-    }
-
-    fn name<'a>(said: &'a str, tools: &Tools) -> &'a str {
-        match said.split_once('.') {
-            Some((space, name)) if space == name && tools.contains(name) && !tools.contains(said) => name,
-            _ => said,
         }
     }
 

@@ -4,8 +4,8 @@
 //! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`,
 //! as in the models' chat templates. The host routes prose and string values up to the next marker
 //! without calling the parser. A tag's marker includes the newline before the tag, so that no text
-//! is held to trim that newline. Inside a call, `params::CallReader` tells markup from values that
-//! look like markup.
+//! is held to trim that newline; it is the value's where none stands in front of the value. Inside a
+//! call, `params::CallReader` tells markup from values that look like markup.
 //!
 //! A call opens when its header is complete and what follows can continue a call. Until then its
 //! bytes are held: they go out as prose if something else follows, and are dropped as a broken call
@@ -219,11 +219,11 @@ impl Qwen3Coder {
 
     /// Opens the call. The `keep` youngest held bytes stand after its header.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        let call = self.calls.open(self.tag.name(), keep, out);
-        if self.block != Block::Open {
-            call.end_anywhere();
-        }
+        self.calls.open(self.tag.name(), keep, out);
         self.state = State::Between;
+        if self.block == Block::Mentioned {
+            self.block = Block::None;
+        }
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.

@@ -41,7 +41,7 @@ enum State {
     /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out
     /// as prose too.
     Mentioned,
-    /// In the role: the rest of the line after `<|im_start|>`.
+    /// In the role: the word after `<|im_start|>`.
     Role,
     /// In a call's JSON.
     Call,
@@ -86,8 +86,9 @@ impl Parser for Qwen3 {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
+        let in_string = self.state == State::Call && self.call.in_string();
         if self.state == State::Call {
-            if self.call.in_string() && !out.ends_strings() {
+            if in_string && !out.ends_strings() {
                 return self.text(MARKERS[index], out);
             }
             match index {
@@ -95,6 +96,9 @@ impl Parser for Qwen3 {
                 TURN_END if !self.call.is_opened() => out.broken_call(0),
                 _ => self.interrupt_call(MARKERS[index].len(), out),
             }
+        }
+        if self.state == State::Role {
+            out.drop(out.held() - MARKERS[index].len());
         }
         let was_mentioned = self.state == State::Mentioned;
         self.state = State::Prose;
@@ -109,7 +113,8 @@ impl Parser for Qwen3 {
             TURN => {
                 out.drop_all();
                 self.prose.turn_to_content();
-                self.state = State::Role;
+                // Behind half a string stands its other half.
+                self.state = if in_string { State::Prose } else { State::Role };
             }
             TURN_END => out.drop_all(),
             _ => self.prose.flow(out),
@@ -117,8 +122,10 @@ impl Parser for Qwen3 {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if self.state != State::Call {
-            return;
+        match self.state {
+            State::Call => {}
+            State::Role => return out.drop_all(),
+            _ => return,
         }
         if !self.call.is_opened() {
             out.broken_call(0);
@@ -134,11 +141,11 @@ impl Qwen3 {
     /// Drops the role of a turn's header. Returns how many bytes of `text` it read, as `json` and
     /// `after_json` do.
     fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let end = out.drop_line(text);
-        if end.is_some() {
-            self.state = State::Prose;
+        if out.drop_role(text).is_none() {
+            return text.len();
         }
-        end.unwrap_or(text.len())
+        self.state = State::Prose;
+        text.len().saturating_sub(out.held())
     }
 
     fn json(&mut self, text: &[u8], out: &mut Output) -> usize {

@@ -53,7 +53,7 @@ impl InCall {
     /// Whether the region turned out to be no call: its close is text, too.
     pub(crate) fn is_text(&self) -> bool {
         match self {
-            Self::Json(calls) => calls.is_text() && !calls.has_called(),
+            Self::Json(calls) => calls.is_text(),
             Self::Python(calls) => calls.is_text(),
             _ => false,
         }

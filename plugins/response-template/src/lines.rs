@@ -97,7 +97,7 @@ impl LineArguments {
         match (line_at, key_at) {
             (_, Some(at)) if line_at.is_none_or(|line_at| at < line_at) => {
                 let name = self.trimmed(&self.pending[..at]).to_owned();
-                if name.trim().is_empty() || self.arguments.has(&name) {
+                if name.trim().is_empty() || self.arguments.is_given(&name) {
                     return None;
                 }
                 self.drop(at + key, out);

@@ -54,7 +54,7 @@ impl ResponseTemplate {
                 if merges && self.items.key == key && self.items.count > 0 {
                     arguments.begin_item(key, self.items.count, out);
                     self.items.count += 1;
-                } else if arguments.has(key) {
+                } else if arguments.is_given(key) {
                     return self.break_off(keep, out);
                 } else if merges && arguments.is_list(key) {
                     let item = Item { key: key.to_owned(), text: String::new() };

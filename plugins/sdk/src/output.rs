@@ -13,6 +13,9 @@ use contract::{
     Until,
 };
 
+/// Longest role of a turn, in bytes.
+const ROLE: usize = 16;
+
 /// The answer to one call of the parser, and the number of bytes that the host holds.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -104,6 +107,20 @@ impl Output {
         let end = text.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         self.drop(end.unwrap_or(text.len()));
         end
+    }
+
+    /// Drops the held word behind a turn's marker, the turn's role, once white space in `text`, the
+    /// youngest held bytes, ends it. Returns whether it is a role; `None` while it goes on. A marker
+    /// or the turn's end makes it one, too.
+    pub fn drop_role(&mut self, text: &[u8]) -> Option<bool> {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let end = text.iter().position(|byte| !is_word(byte));
+        let bytes = self.held - text.len() + end.unwrap_or(text.len());
+        let is_role = bytes <= ROLE && end.is_none_or(|end| text[end].is_ascii_whitespace());
+        if is_role && end.is_some() {
+            self.drop(bytes);
+        }
+        (end.is_some() || !is_role).then_some(is_role)
     }
 
     /// Routes all held bytes.

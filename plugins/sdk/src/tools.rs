@@ -34,6 +34,15 @@ impl Tools {
         self.names().any(|declared| declared == name)
     }
 
+    /// The tool's name, given what a call says: a model may put a name in a namespace of the same
+    /// name.
+    pub fn resolve<'a>(&self, said: &'a str) -> &'a str {
+        match said.split_once('.') {
+            Some((space, name)) if space == name && self.contains(name) && !self.contains(said) => name,
+            _ => said,
+        }
+    }
+
     /// The tools' names, as declared.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -228,3 +228,25 @@ async fn strict_tools_that_need_not_be_called_are_no_demand() {
     assert!(!answer.headers.contains_key("x-sluice-warning"), "{:?}", answer.headers);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grammar_that_the_format_cannot_carry_is_said_and_never_demanded() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": "Hi." }]))).await;
+    let format = json!({ "type": "grammar", "syntax": "regex", "definition": "a+" });
+    let tools = json!([{ "type": "custom", "name": "patch", "format": format }]);
+    let body = json!({ "model": "qwen3-tiny", "input": "x", "tools": tools });
+    let answer = post(server.address, "/v1/responses", &body).await;
+    assert_eq!(answer.status, 200, "{:?}", answer.body);
+    let said = answer.headers["x-sluice-warning"].to_str().expect("ASCII");
+    assert!(said.starts_with("grammar of tool patch is not followed: "), "{said}");
+    for choice in [json!("required"), json!({ "type": "custom", "name": "patch" })] {
+        let forced = merged(body.clone(), &json!({ "tool_choice": choice }));
+        let answer = post(server.address, "/v1/responses", &forced).await;
+        let error = &answer.json()["error"];
+        assert_eq!((answer.status, &error["param"]), (400, &json!("tools")), "{error}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains("the grammar of tool \"patch\" can't be followed"), "{message}");
+    }
+    server.stop().await;
+}

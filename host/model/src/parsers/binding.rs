@@ -10,7 +10,7 @@ use crate::generate::ParserStart;
 use crate::job::Job;
 use crate::prompt::{Conversation, Tokenizer};
 use contract::{Descriptor, Request};
-use grammar::{Demand, MarkerTokens, ToolChoice};
+use grammar::{Demand, MarkerTokens, Template, ToolChoice};
 use parsers::{ContractVersion, Plugin};
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
 
@@ -158,12 +158,17 @@ impl ParserBinding {
         ParserRequest { request, calls }
     }
 
+    /// The template of the format's grammars, if it has one.
+    pub(crate) fn template(&self) -> Option<&Template> {
+        self.plugin.template()
+    }
+
     /// The grammar of a job's turns; `None` if the format has no template.
     ///
     /// # Errors
     /// One line: what can't be followed.
     pub(crate) fn grammar(&self, demand: &Demand) -> Result<Option<String>, String> {
-        let Some(template) = self.plugin.template() else { return Ok(None) };
+        let Some(template) = self.template() else { return Ok(None) };
         let ids: Vec<_> = self.markers().map(|(_, id)| id).collect();
         let inner: Vec<_> = self.inner.iter().map(|(token, id)| (token.as_str(), *id)).collect();
         let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &self.descriptor().stops };

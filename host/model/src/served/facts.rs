@@ -119,6 +119,7 @@ impl Model {
                 lines.push("calls come as text: this model is served without a parser".to_owned());
             }
         }
+        lines.extend(self.served.unfollowed_grammars(job));
         let calls = job.conversation.messages.iter().flat_map(|message| &message.tool_calls);
         if calls.filter(|call| format.wraps(&call.arguments)).count() > 0 {
             lines.push(

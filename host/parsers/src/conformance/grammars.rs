@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::compare::counted;
 use super::demanded::satisfies;
+use super::nothing_lost;
 use super::play::{Ending, Outcome};
 use super::recording::Recording;
 use super::report::{Property, Tally};
@@ -21,6 +22,8 @@ use contract::{Descriptor, FinishReason};
 
 /// Number of walks through a grammar behind each generation prompt.
 const WALKS: u64 = 8;
+/// Most changes to a walk's turn after which nothing may be lost.
+const CHANGES: usize = 12;
 /// Most generation prompts of the cases.
 const PROMPTS: usize = 4;
 
@@ -158,6 +161,7 @@ impl Walks<'_> {
         };
         let whole = played(&recording.cuts);
         let apart = played(&recording.tape.avoid_mixed_groups(recording.tape.every(1)));
+        nothing_lost::check_some(&recording, self.seed, CHANGES, tally);
         let judged = self.judge(&whole).and_then(|()| {
             let is_same = whole.says_the_same(&apart);
             is_same.then_some(()).ok_or_else(|| "character by character it gives other items".into())

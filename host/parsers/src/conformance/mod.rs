@@ -17,6 +17,7 @@ mod growth;
 mod ledger;
 mod limits;
 mod lost_quote;
+mod nothing_lost;
 mod play;
 mod properties;
 mod recording;

@@ -4,6 +4,7 @@ use seeded::{SplitMix64, fnv1a};
 
 use super::compare::{counted, difference, json};
 use super::lost_quote;
+use super::nothing_lost;
 use super::play::{Ending, Outcome};
 use super::recording::Recording;
 use super::report::{Property, Tally};
@@ -24,6 +25,7 @@ pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<
     splits::check(recording, &as_cut, random.clone(), tally);
     truncation::check(recording, random, tally);
     lost_quote::check(recording, tally);
+    nothing_lost::check(recording, seed, tally);
     silence::check(recording, tally);
     let stretches = stretch::of(recording);
     for stretch in &stretches {

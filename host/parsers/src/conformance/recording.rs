@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parser_kit::case::{Case, CaseItem, End, MarkerMode, Piece};
+use parser_kit::nothing_lost::{BROKEN_TOOL, declare_broken_tool};
 use serde_json::{Value, json};
 
 use super::play::play_case;
@@ -105,6 +106,23 @@ impl Recording {
         let token_markers = (0..).zip(markers).map(|(index, _)| index).collect();
         let request = Request { token_markers, ..self.request.clone() };
         Self { request, prompt, tape, ..self.clone() }
+    }
+
+    /// The case with every marker in the text; `None` where a look-alike would become a marker.
+    pub(super) fn by_text(&self) -> Option<Self> {
+        let text = |tape: &Tape| tape.in_mode(MarkerMode::Text, self.markers());
+        let (prompt, tape) = (text(&self.prompt)?, text(&self.tape)?);
+        let request = Request { token_markers: Vec::new(), ..self.request.clone() };
+        Some(Self { request, prompt, tape, ..self.clone() })
+    }
+
+    /// The case with the tool declared that a call which breaks off names, if it declares any.
+    pub(super) fn with_broken_tool(mut self) -> Self {
+        declare_broken_tool(&mut self.request);
+        if let Some(tools) = self.raw["tools"].as_array_mut() {
+            tools.push(BROKEN_TOOL.into());
+        }
+        self
     }
 
     /// The case with this tape, cuts and reason, as a case file whose `about` is `why`.

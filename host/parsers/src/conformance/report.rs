@@ -28,6 +28,9 @@ pub enum Property {
     /// A marker as a token inside a string of a call's JSON breaks the call off, and what follows
     /// is read as behind the call.
     LostQuote,
+    /// A turn that is completed dropped white space and markup alone, also where a sentence, markup
+    /// or a call that breaks off stands in its way.
+    NothingLost,
     /// What the grammars of the parser's template allow is read as what their requests demand.
     Grammar,
     /// Text and string arguments are passed on while they come in.
@@ -40,13 +43,14 @@ pub enum Property {
 
 impl Property {
     /// All properties, in the order of reports.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Items,
         Self::Conservation,
         Self::Splits,
         Self::Truncation,
         Self::ArgumentPrefix,
         Self::LostQuote,
+        Self::NothingLost,
         Self::Grammar,
         Self::Silence,
         Self::Growth,
@@ -62,6 +66,7 @@ impl Property {
             Self::Truncation => "truncation",
             Self::ArgumentPrefix => "argument prefix",
             Self::LostQuote => "lost quote",
+            Self::NothingLost => "nothing lost",
             Self::Grammar => "grammar",
             Self::Silence => "silence",
             Self::Growth => "cost growth",
@@ -217,6 +222,7 @@ impl Tally {
                 (format!("{checks} calls looked at where they were cut"), Value::Null)
             }
             Property::LostQuote => (format!("{checks} calls broken off inside a string"), Value::Null),
+            Property::NothingLost => (format!("{checks} turns changed"), Value::Null),
             Property::Grammar => {
                 let refused = self.refused;
                 let summary = format!("{checks} turns that grammars allow, {refused} requests refused");

@@ -45,4 +45,6 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"add\">\n",
     "<｜DSML｜parameter name=\"i\">",
     "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    " or so ",
+    "<｜DSML｜parameter name=\"i\" string=\"true\" or so>",
 ];

@@ -33,4 +33,5 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "<tool_call>add\n<arg_key>i</arg_key>\n<arg_value>",
     "<tool_call>patch\n<arg_key>input</arg_key>\n<arg_value>",
     "<arg_key>a</arg_key><arg_value>",
+    " or so ",
 ];

@@ -47,4 +47,7 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "<|open|>tools<|sep|><|open|>call tool=\"add\"<|sep|><|open|>json type=\"object\"<|sep|>{\"s\": \"",
     "<|open|>tools<|sep|><|open|>call tool=\"add\" index=\"1\"<|sep|>",
     "<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+    " or so ",
+    "<|open|>argument key=\"i\" lang=\"no\" type=\"number\"<|sep|>",
+    "<|open|>argument key=\"i\" or so<|sep|>",
 ];

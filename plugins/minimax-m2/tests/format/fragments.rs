@@ -35,4 +35,7 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "]~",
     "<minimax:tool_call>\n<invoke name=\"add\">\n",
     "</parameter>\n</invoke>\n</minimax:tool_call>",
+    " or so ",
+    " id=\"1\">\n",
+    "<parameter name=\"i\" or so>",
 ];

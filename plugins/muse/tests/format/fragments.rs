@@ -40,4 +40,7 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     " to=user<|message|>",
     "<atem:function_calls>\n<atem:invoke name=\"add\">\n",
     "</atem:parameter>\n</atem:invoke>\n</atem:function_calls>",
+    " or so ",
+    "<|start|>assistant or so<|message|>",
+    "<atem:invoke name=\"add\" id=\"1\">",
 ];

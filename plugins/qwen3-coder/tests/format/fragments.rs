@@ -43,4 +43,5 @@ pub(crate) const FRAGMENTS: &[&str] = &[
     "<function=patch>\n<parameter=input>\n",
     "<parameter=t>\n",
     "\n</parameter>\n</function>\n</tool_call>",
+    " or so ",
 ];

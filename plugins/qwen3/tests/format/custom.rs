@@ -35,8 +35,21 @@ fn the_string_input_is_decoded() {
 }
 
 #[test]
-fn what_stands_beside_it_is_not_shown() {
-    check(r#"{"path": ["a"], "input": "x", "input": "y", "more": {"input": "z"}}"#, "x");
+fn what_stands_behind_it_makes_the_call_incomplete() {
+    for arguments in [
+        r#"{"input": "x", "input": "y", "more": {"input": "z"}}"#,
+        r#"{"input": "x", "note": "mind it"}"#,
+        r#"{"input": "x" mind it}"#,
+    ] {
+        assert_eq!(turn(&block(arguments)), [text("x").incomplete()]);
+        assert_eq!(turn(&block_with_the_name_last(arguments)), [text("x").incomplete()]);
+    }
+}
+
+#[test]
+fn an_object_with_another_member_before_it_goes_out_as_it_is() {
+    let arguments = r#"{"path": ["a"], "input": "x"}"#;
+    check(arguments, arguments);
 }
 
 #[test]

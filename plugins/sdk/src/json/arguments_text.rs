@@ -10,7 +10,8 @@
 mod steps;
 
 use super::fence::{TICKS, goes_on, may_close, ticks};
-use super::{Scanner, input::Seek, quoted::Quoted};
+use super::input::{Rest, Seek};
+use super::{Scanner, quoted::Quoted};
 use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
@@ -24,23 +25,25 @@ pub struct ArgumentsText {
     /// Text that may close the fence, held behind the `held` bytes.
     tail: Vec<u8>,
     written: bool,
+    /// Whether text beside the arguments was dropped, so that the call is incomplete.
+    is_foreign: bool,
 }
 
 #[derive(Debug)]
 enum Place {
     /// Nothing but white space so far.
     Before,
-    /// In a line that may open a fence.
-    Fence,
+    /// In a line that may open a fence, behind its first white space or before it.
+    Fence(bool),
     /// Before the string `input` of a custom tool's object.
     Seek(Seek),
     /// In an object or a list.
     Json(Scanner),
     Verbatim,
-    /// Inside a string that is decoded, and the object whose `input` it is.
-    String(Quoted, Option<Scanner>),
+    /// Inside a string that is decoded, and the rest of the object whose `input` it is.
+    String(Quoted, Option<Rest>),
     /// In the rest of the object behind its `input`, which is dropped.
-    Rest(Scanner),
+    Rest(Rest),
     /// After the value.
     Ended,
 }
@@ -48,7 +51,8 @@ enum Place {
 impl ArgumentsText {
     /// The arguments of a call with this payload.
     pub fn new(payload: Payload) -> Self {
-        Self { payload, place: Place::Before, held: 0, fenced: false, tail: Vec::new(), written: false }
+        let (place, tail) = (Place::Before, Vec::new());
+        Self { payload, place, held: 0, fenced: false, tail, written: false, is_foreign: false }
     }
 
     /// Arguments that are plain text, whatever they look like.
@@ -106,6 +110,16 @@ impl ArgumentsText {
         None
     }
 
+    /// Whether the arguments go out as they are, with nothing in them that ends them.
+    pub fn is_verbatim(&self) -> bool {
+        matches!(self.place, Place::Verbatim)
+    }
+
+    /// Makes the call incomplete, however its arguments end: words beside them were dropped.
+    pub fn mark_incomplete(&mut self) {
+        self.is_foreign = true;
+    }
+
     /// Reports a marker that doesn't end the arguments. Outside of a string it isn't JSON, so the
     /// rest is passed on verbatim.
     pub fn interrupt(&mut self) {
@@ -147,9 +161,12 @@ impl ArgumentsText {
         matches!(&self.place, Place::String(string, _) if !string.is_escaped())
     }
 
-    /// Completes the call, with `{}` where there are no JSON arguments. To be called before the
-    /// markup behind the arguments is dropped.
+    /// Completes the call, with `{}` where there are no JSON arguments, unless text beside
+    /// them was dropped. To be called before the markup behind the arguments is dropped.
     pub fn close(&mut self, out: &mut Output) {
+        if self.is_foreign {
+            return self.give_up(out);
+        }
         self.release(out);
         if !self.written && self.payload == Payload::Json {
             out.derive("{}");
@@ -157,13 +174,15 @@ impl ArgumentsText {
         out.close();
     }
 
-    /// Ends the call with the turn: closes it if the arguments are complete. The host itself judges
-    /// JSON that went out verbatim.
+    /// Ends the call with the turn: closes it if the arguments are complete. Those that went out
+    /// verbatim are, if they are text: in JSON a marker may have been lost.
     pub fn finish(&mut self, out: &mut Output) {
         self.release(out);
-        let is_text = self.payload == Payload::Text && matches!(self.place, Place::Verbatim);
-        if is_text || self.is_empty() || self.has_ended() {
-            self.close(out);
+        match (self.payload, &self.place) {
+            (Payload::Json, Place::Verbatim) => self.give_up(out),
+            (Payload::Text, Place::Verbatim) => self.close(out),
+            _ if self.is_empty() || self.has_ended() => self.close(out),
+            _ => {}
         }
     }
 
@@ -221,7 +240,7 @@ impl ArgumentsText {
     fn step(&mut self, text: &[u8], out: &mut Output) -> usize {
         match self.place {
             Place::Before => self.before(text, out),
-            Place::Fence => self.fence(text, out),
+            Place::Fence(_) => self.fence(text, out),
             Place::Seek(_) => self.seek(text, out),
             Place::String(..) => self.string(text, out),
             Place::Json(_) => self.value(text, out),

@@ -89,12 +89,12 @@ impl Bare {
 
     /// Whether the name of a tool has begun.
     pub fn begins_name(&self) -> bool {
-        self.key == Some("name") && self.in_string() && self.text.len() > self.word
+        self.key == Some("name") && self.scanner.in_string() && self.text.len() > self.word
     }
 
-    /// Whether the next byte is inside a string.
+    /// Whether the next byte is inside a string of the arguments, where a marker is text.
     pub fn in_string(&self) -> bool {
-        self.scanner.in_string()
+        self.scanner.in_string() && self.scanner.depth() > 1
     }
 
     /// Whether a name that makes the object a call has been read.
@@ -123,7 +123,7 @@ impl Bare {
         if !self.begun {
             return self.before(byte);
         }
-        let was_in_string = self.in_string();
+        let was_in_string = self.scanner.in_string();
         let fits = match self.scanner.push(byte) {
             Event::Key => {
                 let key = self.scanner.string();
@@ -154,7 +154,7 @@ impl Bare {
                 self.key.take() != Some("type") || is_function
             }
             Event::NotAnObject | Event::End => false,
-            _ if self.in_string() => self.word_fits(was_in_string, tools),
+            _ if self.scanner.in_string() => self.word_fits(was_in_string, tools),
             _ => self.key.is_some() || b" \n\r\t,".contains(&byte),
         };
         if fits { Verdict::Undecided } else { Verdict::Content }

@@ -6,14 +6,20 @@
 //! the first `arguments` or `parameters` count. Arguments go out verbatim, with two exceptions: a
 //! string is decoded (its inside is the JSON), and `null` becomes `{}`. The arguments of a custom
 //! tool are the decoded string `input` of their object; without that string they go out as they
-//! are.
+//! are. Text that none of this takes, such as a member `note` or words between members, makes the
+//! call incomplete ([`Foreign`]). An object whose name no tool can have is no call.
 
+mod custom;
 mod look_ahead;
 
-use super::input::{Seek, Sought};
-use super::keys::{Key, Keys};
+use self::custom::Input;
+use super::input::Seek;
+use super::keys::{Foreign, Key, Keys};
 use super::{Event, Scanner};
-use crate::{Output, Payload, Route, Tools};
+use crate::{Output, Payload, Route, Tools, is_plausible};
+
+/// The literal that counts as no arguments; longer words in its place are foreign.
+const NULL: &str = "null";
 
 /// State of a call after the bytes read so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,26 +40,14 @@ pub struct Call {
     read: usize,
     object: bool,
     key: Key,
-    opened: bool,
-    /// Whether the call is of a custom tool.
-    custom: bool,
+    /// What the call carries, once it is open.
+    payload: Option<Payload>,
     arguments: Option<ArgumentsSpan>,
     input: Input,
     keys: Keys,
-}
-
-/// The string `input` of arguments that may be a custom tool's.
-#[derive(Debug, Default)]
-enum Input {
-    /// No string `input` is searched for.
-    #[default]
-    No,
-    /// The string may still begin; meanwhile the arguments of an open call are held.
-    Sought(Seek),
-    /// The string is being read.
-    Inside(ArgumentsSpan),
-    /// The string has been read, and the call's name isn't known yet.
-    Read(ArgumentsSpan),
+    foreign: Foreign,
+    /// Whether another object is around the call's, whose end closes the call.
+    is_inner: bool,
 }
 
 /// Offsets of the arguments in the call, quotes excluded, and their route.
@@ -76,9 +70,19 @@ impl Call {
         Self { keys: Keys::new(name, arguments), ..self }
     }
 
+    /// The call inside another object: its own end doesn't close it.
+    #[must_use]
+    pub(super) fn inner(self) -> Self {
+        Self { is_inner: true, ..self }
+    }
+
     /// Whether the call was opened in the output, which can't be undone.
     pub fn is_opened(&self) -> bool {
-        self.opened
+        self.payload.is_some()
+    }
+
+    fn is_custom(&self) -> bool {
+        self.payload == Some(Payload::Text)
     }
 
     /// Whether the arguments have been written to their end.
@@ -96,9 +100,11 @@ impl Call {
         self.scanner.depth() > 0
     }
 
-    /// Whether the next byte is inside a string of the JSON.
+    /// Whether the next byte is inside a string of the JSON that may hold a marker: keys of the
+    /// call and the tool's name don't.
     pub fn in_string(&self) -> bool {
-        self.scanner.in_string()
+        let in_name = self.key == Key::Name && self.scanner.depth() == 1;
+        self.scanner.in_string() && !self.scanner.in_key() && !in_name
     }
 
     /// Reads `text`; `tools` are the tools that may be called.
@@ -107,25 +113,36 @@ impl Call {
         while let Some(&byte) = text.get(index) {
             let skipped = self.scanner.skip(&text[index..]);
             if skipped == 0 {
-                match self.scanner.push(byte) {
-                    Event::Nothing => {}
+                let event = self.scanner.push(byte);
+                if event == Event::Key {
+                    self.key = self.key();
+                }
+                if !matches!(event, Event::Nothing) {
+                    self.foreign.notice(event, byte, &self.scanner, self.key != Key::Other);
+                }
+                match event {
+                    Event::Nothing | Event::Key | Event::Stray => {}
                     Event::Object => self.object = true,
-                    Event::Key => self.key = self.key(),
                     Event::ValueStart => self.begin_value(byte),
-                    Event::ValueEnd => self.end_value(byte, tools, out),
+                    Event::ValueEnd if self.key == Key::Name && !self.open(tools, out) => {
+                        return Progress::NotACall;
+                    }
+                    Event::ValueEnd => self.end_value(byte),
                     Event::ValueEndBefore => self.end_arguments(self.read),
-                    Event::End if self.opened => {
+                    Event::End if self.is_opened() => {
                         self.end_arguments(self.read);
                         out.take(route, run);
                         out.drop(1);
-                        self.close(out);
+                        if !self.is_inner {
+                            self.close(out);
+                        }
                         return Progress::Closed(index + 1);
                     }
                     Event::NotAnObject | Event::End => return Progress::NotACall,
                 }
             }
             let bytes = skipped.max(1);
-            let mut held = !self.opened;
+            let mut held = !self.is_opened();
             if !matches!(self.input, Input::No) {
                 out.take(route, std::mem::take(&mut run));
                 held |= self.seek(&text[index..index + bytes], out);
@@ -146,14 +163,17 @@ impl Call {
         Progress::Unfinished
     }
 
-    /// Completes the call, with `{}` where the model wrote no arguments. To be called before the
-    /// markup behind the call is dropped.
+    /// Completes the call, with `{}` where the model wrote no arguments, unless there was text that
+    /// no part of the call takes. To be called before the markup behind the call is dropped.
     pub fn close(&mut self, out: &mut Output) {
+        if self.foreign.is_found(Some(&self.scanner)) || self.input.is_foreign() {
+            return self.give_up(out);
+        }
         self.release(out);
         let written = self.arguments.as_ref().is_some_and(|arguments| {
             arguments.route != Route::Drop && arguments.end.unwrap_or(self.read) > arguments.start
         });
-        if !written && !self.custom {
+        if !written && !self.is_custom() {
             out.derive("{}");
         }
         out.close();
@@ -163,7 +183,7 @@ impl Call {
     /// [`Call::close`] does it too.
     pub fn release(&mut self, out: &mut Output) {
         if let (Input::Sought(_), Some(arguments)) = (&self.input, &self.arguments) {
-            if self.opened {
+            if self.is_opened() {
                 out.take(arguments.route, self.read - arguments.start);
             }
             self.input = Input::No;
@@ -178,8 +198,11 @@ impl Call {
     }
 
     fn key(&self) -> Key {
-        let key = self.keys.key(self.scanner.string().as_deref());
-        if key == Key::Arguments && self.arguments.is_some() { Key::Other } else { key }
+        match self.keys.key(self.scanner.string().as_deref()) {
+            Key::Arguments if self.arguments.is_some() => Key::Other,
+            Key::Name if self.is_opened() => Key::Other,
+            key => key,
+        }
     }
 
     fn begin_value(&mut self, byte: u8) {
@@ -190,73 +213,38 @@ impl Call {
                 _ => (Route::Arguments, self.read),
             };
             self.arguments = Some(ArgumentsSpan { route, start, end: None });
-            if byte == b'{' && (self.custom || !self.opened) {
+            if byte == b'{' && (self.is_custom() || !self.is_opened()) {
                 self.input = Input::Sought(Seek::default());
             }
         }
     }
 
     /// A string or a container ends with `byte`.
-    fn end_value(&mut self, byte: u8, tools: &Tools, out: &mut Output) {
-        match self.key {
-            Key::Name if !self.opened => self.open(tools, out),
-            Key::Arguments => self.end_arguments(self.read + usize::from(byte != b'"')),
-            _ => {}
+    fn end_value(&mut self, byte: u8) {
+        if self.key == Key::Arguments {
+            self.end_arguments(self.read + usize::from(byte != b'"'));
         }
     }
 
     fn end_arguments(&mut self, at: usize) {
-        if let Some(arguments) = &mut self.arguments {
-            arguments.end.get_or_insert(at);
+        let Some(arguments) = self.arguments.as_mut().filter(|arguments| arguments.end.is_none()) else {
+            return;
+        };
+        arguments.end = Some(at);
+        if arguments.route == Route::Drop && at - arguments.start != NULL.len() {
+            self.foreign.add();
         }
     }
 
-    /// Takes the next bytes of arguments in which the string `input` is looked for or read: one
-    /// byte, or bytes that the scanner skips. Returns whether they must be held because the string
-    /// may still begin.
-    fn seek(&mut self, bytes: &[u8], out: &mut Output) -> bool {
-        let ended = self.has_arguments();
-        match &mut self.input {
-            Input::Sought(seek) => {
-                let mut sought = bytes.iter().map(|byte| seek.push(*byte));
-                match sought.find(|sought| *sought != Sought::Seeking) {
-                    Some(Sought::Found) => self.begin_input(out),
-                    None if !ended => return true,
-                    _ => self.release(out),
-                }
-            }
-            Input::Inside(input) if bytes == b"\"" && !self.scanner.in_string() => {
-                input.end = Some(self.read);
-                if self.opened {
-                    self.arguments = Some(*input);
-                    self.input = Input::No;
-                } else {
-                    self.input = Input::Read(*input);
-                }
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// Begins the string `input`, whose opening quote is the present byte.
-    fn begin_input(&mut self, out: &mut Output) {
-        let start = self.read + 1;
-        let input = ArgumentsSpan { route: Route::ArgumentsUnescaped, start, end: None };
-        self.input = Input::Inside(input);
-        if let (true, Some(arguments)) = (self.opened, &mut self.arguments) {
-            out.drop(self.read - arguments.start);
-            *arguments = input;
-        }
-    }
-
-    /// Opens the call if it has a usable name, and routes the bytes read before the present byte.
-    fn open(&mut self, tools: &Tools, out: &mut Output) {
-        let Some(name) = self.name(tools) else { return };
+    /// Opens the call if a tool can have its name, and routes the bytes read before the present
+    /// byte. Returns whether it did.
+    fn open(&mut self, tools: &Tools, out: &mut Output) -> bool {
+        let Some(name) = self.name(tools) else { return false };
         let payload = tools.payload(&name);
-        (self.opened, self.custom) = (true, payload == Payload::Text);
-        if let (true, Input::Read(input)) = (self.custom, std::mem::take(&mut self.input)) {
+        self.payload = Some(payload);
+        if let (true, Input::Read(input, rest)) = (self.is_custom(), std::mem::take(&mut self.input)) {
             self.arguments = Some(input);
+            self.input = Input::Behind(rest);
         }
         if let Some(ArgumentsSpan { route, start, end: Some(end) }) = self.arguments {
             out.tool_call(name, payload);
@@ -267,16 +255,18 @@ impl Call {
             out.drop(self.read);
             out.tool_call(name, payload);
         }
+        true
     }
 
     /// The name, decoded if a tool of that name is declared, else as written, since the host looks
     /// for it in the dropped bytes.
     fn name(&self, tools: &Tools) -> Option<String> {
-        let name = self.scanner.string().filter(|name| !name.is_empty())?;
+        let name = self.scanner.string()?;
         if tools.contains(&name) {
             return Some(name.into_owned());
         }
-        self.scanner.raw_string().map(|raw| String::from_utf8_lossy(raw).into_owned())
+        let raw = self.scanner.raw_string().filter(|_| is_plausible(&name))?;
+        Some(String::from_utf8_lossy(raw).into_owned())
     }
 
     /// Route of the present byte, which is at offset `read`.

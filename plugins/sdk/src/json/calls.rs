@@ -3,9 +3,13 @@
 //! [`Calls`] reads either.
 //!
 //! Invariant: a region that turns out to be no call is left to the parser as text, with every byte
-//! since the last call held.
+//! since the last call held, and so are words behind a call. What a call's object or one around it
+//! has beside the call makes the call incomplete ([`Foreign`]).
 
-use super::{Call, Event, Object, Progress, Scanner};
+mod around;
+
+use super::keys::Foreign;
+use super::{Call, Object, Progress, Scanner};
 use crate::{Output, Payload, Route, Tools};
 
 /// Reader of one region of calls.
@@ -18,10 +22,10 @@ pub struct Calls {
     path: Vec<String>,
     /// Scanners of the objects around the call, the outermost first.
     around: Vec<Scanner>,
+    /// Text in these objects that no part of the call takes.
+    foreign: Foreign,
     /// Where text goes that turns out to be no call.
     prose: Route,
-    /// Whether a call has ended.
-    has_called: bool,
 }
 
 #[derive(Debug)]
@@ -32,15 +36,24 @@ enum State {
     /// the path was read last.
     Around(usize, bool),
     Object(Call),
-    /// In an object around the call, behind it.
-    Behind,
+    /// In an object around the call, behind it: its end closes the call.
+    Behind(Call),
     /// After an object, where another one may follow.
     Between,
+    /// There, behind the brackets and the white space that may belong to a call that follows:
+    /// number of these bytes, which are held.
+    Next(usize),
     Arguments(Object),
-    /// After the arguments, where only brackets and a fence may follow.
+    /// After the arguments.
     Done,
+    /// In words behind a call, which are text up to the region's end.
+    Words,
+    /// In what turned out to be no call: all of the region is text, its end too.
     Text,
 }
+
+/// What may stand behind a call and before the next one.
+const SEPARATORS: &[u8] = b" \n\r\t,;]}";
 
 impl Calls {
     /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held
@@ -63,8 +76,8 @@ impl Calls {
     }
 
     fn of(state: State) -> Self {
-        let (keys, path, around) = (<(String, String)>::default(), Vec::new(), Vec::new());
-        Self { state, keys, path, around, prose: Route::Content, has_called: false }
+        let (keys, foreign) = (<(String, String)>::default(), Foreign::default());
+        Self { state, keys, path: Vec::new(), around: Vec::new(), foreign, prose: Route::Content }
     }
 
     /// The arguments of a call that is open already.
@@ -74,15 +87,10 @@ impl Calls {
 
     /// The rest of a region behind a call's arguments.
     pub fn behind_arguments() -> Self {
-        Self { has_called: true, ..Self::of(State::Done) }
+        Self::of(State::Done)
     }
 
-    /// Whether a call of the region has ended.
-    pub fn has_called(&self) -> bool {
-        self.has_called
-    }
-
-    /// Whether a call is open.
+    /// Whether a call is open whose arguments may go on.
     pub fn in_call(&self) -> bool {
         match &self.state {
             State::Object(call) => call.is_opened(),
@@ -101,7 +109,7 @@ impl Calls {
         match &self.state {
             State::Object(call) => call.in_string(),
             State::Arguments(arguments) => arguments.in_string(),
-            State::Around(..) | State::Behind => self.around.last().is_some_and(Scanner::in_string),
+            State::Around(..) | State::Behind(_) => self.around.last().is_some_and(Scanner::in_string),
             _ => false,
         }
     }
@@ -112,17 +120,20 @@ impl Calls {
         match &self.state {
             State::Object(call) => call.is_open(),
             State::Arguments(arguments) => arguments.is_open(),
-            State::Around(..) | State::Behind => true,
+            State::Around(..) | State::Behind(_) => true,
             _ => false,
         }
     }
 
     /// Reads `text`. Returns whether it belongs to calls; if not, all held bytes and the rest of
-    /// the region are text.
+    /// the region are text: behind a call up to the region's end, else with it
+    /// ([`Self::is_text`]).
     pub fn read(&mut self, mut text: &[u8], tools: &Tools, out: &mut Output) -> bool {
         while !text.is_empty() {
             let Some(read) = self.step(text, tools, out) else {
-                self.state = State::Text;
+                if !matches!(self.state, State::Words) {
+                    self.state = State::Text;
+                }
                 return false;
             };
             text = &text[read..];
@@ -135,107 +146,61 @@ impl Calls {
         let after = |separators: &[u8]| text.iter().take_while(|byte| separators.contains(byte)).count();
         let mut read = text.len();
         match &mut self.state {
-            State::Before(held) => {
+            State::Before(held) | State::Next(held) => {
                 read = after(b" \n\r\t[]");
                 *held += read;
-                if read < text.len() && text[read] != b'{' {
-                    return None;
-                }
-                if read < text.len() {
-                    self.state = if self.path.is_empty() {
-                        State::Object(Call::after(*held).with_keys(&self.keys.0, &self.keys.1))
-                    } else {
-                        self.around.push(Scanner::default());
-                        State::Around(*held, false)
-                    };
+                let held = *held;
+                match text.get(read) {
+                    None => {}
+                    Some(b'{') => self.begin(held),
+                    Some(_) => {
+                        if matches!(self.state, State::Next(_)) {
+                            self.state = State::Words;
+                        }
+                        return None;
+                    }
                 }
             }
             State::Around(held, is_next) => {
                 let (held, is_next) = (*held, *is_next);
                 read = self.descend(text, held, is_next)?;
             }
-            State::Behind => {
-                read = self.ascend(text);
-                out.drop(read);
-            }
+            State::Behind(_) => read = self.ascend(text, out),
             State::Object(call) => match call.read(text, tools, out) {
                 Progress::Unfinished => {}
                 Progress::Closed(bytes) => {
                     read = bytes;
-                    self.has_called = true;
-                    self.state = if self.around.is_empty() { State::Between } else { State::Behind };
-                    // The objects around the call haven't seen its last bracket.
-                    if let Some(around) = self.around.last_mut() {
-                        around.push(b'}');
-                    }
+                    self.end_object();
                 }
                 Progress::NotACall => return None,
             },
-            State::Between => {
-                read = after(b" \n\r\t,;[]}");
+            State::Between | State::Done => {
+                read = after(SEPARATORS);
                 out.drop(read);
                 if read < text.len() {
-                    self.state = State::Before(0);
+                    let is_done = matches!(self.state, State::Done);
+                    self.state = if is_done { State::Words } else { State::Next(0) };
                 }
             }
             State::Arguments(arguments) => {
                 if let Some(end) = arguments.read(text, out) {
-                    (self.state, read, self.has_called) = (State::Done, end, true);
+                    (self.state, read) = (State::Done, end);
                 }
             }
-            State::Done => {
-                read = after(b" \n\r\t,;[]}`");
-                out.drop(read);
-                if read < text.len() {
-                    return None;
-                }
-            }
-            State::Text => return None,
+            State::Words | State::Text => return None,
         }
         Some(read)
     }
 
-    /// Reads on to the call in an object. Returns the number of bytes read, or `None` if there is
-    /// no call in the object.
-    fn descend(&mut self, text: &[u8], held: usize, mut is_next: bool) -> Option<usize> {
-        for (index, &byte) in text.iter().enumerate() {
-            let next = self.path.get(self.around.len() - 1)?;
-            let around = self.around.last_mut()?;
-            match around.push(byte) {
-                Event::Key => is_next = around.string().as_deref() == Some(next),
-                Event::ValueStart if is_next && byte == b'{' => {
-                    if self.around.len() == self.path.len() {
-                        let call = Call::after(held + index).with_keys(&self.keys.0, &self.keys.1);
-                        self.state = State::Object(call);
-                        return Some(index);
-                    }
-                    let mut inner = Scanner::default();
-                    inner.push(byte);
-                    self.around.push(inner);
-                    is_next = false;
-                }
-                Event::ValueStart => is_next = false,
-                Event::End | Event::NotAnObject => return None,
-                _ => {}
-            }
-        }
-        self.state = State::Around(held + text.len(), is_next);
-        Some(text.len())
-    }
-
-    /// Reads on to the end of the outermost object around the call. Returns the number of bytes
-    /// read.
-    fn ascend(&mut self, text: &[u8]) -> usize {
-        for (index, &byte) in text.iter().enumerate() {
-            while self.around.last_mut().is_some_and(|around| around.push(byte) == Event::End) {
-                self.around.pop();
-            }
-            if self.around.is_empty() {
-                self.state = State::Between;
-                return index + 1;
-            }
-        }
-        text.len()
+    /// Begins an object, before which `held` bytes are held.
+    fn begin(&mut self, held: usize) {
+        self.state = if self.path.is_empty() {
+            State::Object(Call::after(held).with_keys(&self.keys.0, &self.keys.1))
+        } else {
+            self.foreign = Foreign::default();
+            self.around.push(Scanner::default());
+            State::Around(held, false)
+        };
     }
 
     /// Ends the string that is open, if one is, at a marker that [ends
@@ -256,7 +221,10 @@ impl Calls {
                 State::Between
             }
             State::Around(..) if self.around.last().is_some_and(Scanner::in_string) => State::Text,
-            State::Behind if self.around.last().is_some_and(Scanner::in_string) => State::Between,
+            State::Behind(_) if self.around.last().is_some_and(Scanner::in_string) => {
+                self.close(out);
+                State::Between
+            }
             _ => return,
         };
         self.around.clear();
@@ -274,15 +242,13 @@ impl Calls {
             State::Object(call) => call.release(out),
             State::Arguments(arguments) if is_closed => arguments.close(out),
             State::Arguments(arguments) => arguments.release(out),
-            State::Before(0) => out.drop(out.held() - bytes),
+            State::Before(0) | State::Next(_) => out.drop(out.held() - bytes),
             State::Before(_) if is_closed => out.drop(out.held() - bytes),
             State::Around(..) if is_closed => out.take(self.prose, out.held() - bytes),
             State::Before(_) | State::Around(..) => out.broken_call(bytes),
             State::Text => out.take(self.prose, out.held() - bytes),
-            State::Behind if !is_closed && self.around.last().is_some_and(Scanner::in_string) => {
-                out.broken_call(bytes);
-            }
-            State::Between | State::Behind | State::Done => {}
+            State::Behind(_) => self.close(out),
+            State::Between | State::Done | State::Words => {}
         }
     }
 }

@@ -2,7 +2,9 @@
 //! value is the tool's text.
 //!
 //! [`Seek`] finds where that string begins; `Call` and `ArgumentsText` hold the object's bytes
-//! until the search has ended.
+//! until the search has ended. [`Rest`] reads what stands behind it: a call with other members or
+//! words there is incomplete. An object with another member before `input` isn't the tool's text,
+//! and goes out as it is.
 
 use super::{Event, Scanner};
 
@@ -15,7 +17,6 @@ const LOOKED_AT: usize = 64;
 pub(super) struct Seek {
     scanner: Scanner,
     read: usize,
-    at_input: bool,
 }
 
 /// Result of a search so far.
@@ -30,21 +31,44 @@ pub(super) enum Sought {
 }
 
 impl Seek {
-    /// The object, read up to the opening quote of its string `input`.
-    pub(super) fn into_object(self) -> Scanner {
-        self.scanner
+    /// The object's rest, from the inside of its string `input` on.
+    pub(super) fn into_rest(self) -> Rest {
+        Rest { object: self.scanner, is_foreign: false }
     }
 
     /// Takes the next byte.
     pub(super) fn push(&mut self, byte: u8) -> Sought {
         self.read += 1;
         match self.scanner.push(byte) {
-            Event::Key => self.at_input = self.scanner.string().as_deref() == Some("input"),
-            Event::ValueStart if self.at_input && byte == b'"' => return Sought::Found,
-            Event::ValueStart if self.at_input => return Sought::Missing,
-            Event::NotAnObject | Event::End => return Sought::Missing,
-            _ => {}
+            Event::Key if self.scanner.string().as_deref() == Some("input") => {}
+            Event::ValueStart if byte == b'"' => return Sought::Found,
+            Event::Nothing | Event::Object => {}
+            _ => return Sought::Missing,
         }
         if self.read < LOOKED_AT { Sought::Seeking } else { Sought::Missing }
+    }
+}
+
+/// An object behind the opening quote of its string `input`, without the string's inside.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    object: Scanner,
+    is_foreign: bool,
+}
+
+impl Rest {
+    /// Reads `text`. Returns the number of bytes read if the object ended.
+    pub(super) fn read(&mut self, text: &[u8]) -> Option<usize> {
+        let is_end = |byte: &u8| {
+            let event = self.object.push(*byte);
+            self.is_foreign |= matches!(event, Event::Key | Event::Stray);
+            event == Event::End
+        };
+        text.iter().position(is_end).map(|at| at + 1)
+    }
+
+    /// Whether other members or words stand in it.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.is_foreign
     }
 }

@@ -33,6 +33,8 @@ pub enum Event {
     ValueEnd,
     /// A value at depth 1 (a number or literal) ended before this byte.
     ValueEndBefore,
+    /// A byte between members that JSON doesn't allow there: words, or a value without a key.
+    Stray,
     /// The object's closing brace; it also ends a number or literal before it. No other event
     /// follows.
     End,
@@ -75,6 +77,11 @@ impl Scanner {
     /// Whether the next byte is inside a string.
     pub fn in_string(&self) -> bool {
         self.string != InString::No
+    }
+
+    /// Whether the next byte is inside a key at depth 1.
+    pub(super) fn in_key(&self) -> bool {
+        self.in_string() && self.keep && self.place == Place::Key
     }
 
     /// Number of open braces and brackets.
@@ -224,8 +231,10 @@ impl Scanner {
 
     /// Begins a value if the last key has none yet.
     fn begin_value(&mut self, place: Place) -> Event {
-        if self.place != Place::Colon {
-            return Event::Nothing;
+        match self.place {
+            Place::Colon => {}
+            Place::Key => return Event::Stray,
+            _ => return Event::Nothing,
         }
         self.place = place;
         self.kept.clear();
@@ -235,7 +244,8 @@ impl Scanner {
     fn begin_string(&mut self) -> Event {
         self.string = InString::Yes;
         self.keep = self.depth == 1 && matches!(self.place, Place::Key | Place::Colon);
-        let event = self.begin_value(Place::Value);
+        let is_value = self.place == Place::Colon;
+        let event = if is_value { self.begin_value(Place::Value) } else { Event::Nothing };
         if self.keep {
             self.kept.clear();
             self.keep_byte(b'"');

@@ -27,6 +27,8 @@ pub struct ArgumentsWriter {
     /// Where the text of the open value goes.
     value: Option<Route>,
     line: Line,
+    /// Whether a line ending stands in front of the value.
+    is_behind_line: bool,
 }
 
 /// Line ending, LF or CRLF, that the format puts before a value.
@@ -44,7 +46,7 @@ impl ArgumentsWriter {
     pub fn new(tools: &Arc<[Tool]>, name: &str, payload: Payload) -> Self {
         let tool = tools.iter().position(|tool| tool.name == name);
         let (tools, given) = (Arc::clone(tools), BTreeSet::new());
-        Self { tools, tool, payload, given, value: None, line: Line::Passed }
+        Self { tools, tool, payload, given, value: None, line: Line::Passed, is_behind_line: false }
     }
 
     /// Whether the arguments are plain text.
@@ -57,8 +59,8 @@ impl ArgumentsWriter {
         !self.given.is_empty()
     }
 
-    /// Whether parameter `key` has begun.
-    pub fn has(&self, key: &str) -> bool {
+    /// Whether parameter `key` was given.
+    pub fn is_given(&self, key: &str) -> bool {
         self.given.contains(key)
     }
 
@@ -121,12 +123,22 @@ impl ArgumentsWriter {
 
     /// Leaves out a line ending, LF or CRLF, in front of the value.
     pub fn skip_line(&mut self) {
-        self.line = Line::Due;
+        (self.line, self.is_behind_line) = (Line::Due, true);
+    }
+
+    /// The value begins in the line of its tag, which the format ends before the value.
+    pub(super) fn pass_line(&mut self) {
+        (self.line, self.is_behind_line) = (Line::Passed, true);
+    }
+
+    /// Whether a line ending stood in front of the value, or may yet come.
+    pub(super) fn is_behind_line(&self) -> bool {
+        self.is_behind_line
     }
 
     /// Reads `more` text of the value: all held bytes but the `keep` youngest belong to the value.
     pub fn text(&mut self, more: &str, keep: usize, out: &mut Output) {
-        if self.is_behind_line(more, out)
+        if self.passes_line(more, out)
             && let Some(route) = self.value
         {
             out.flow(route, keep);
@@ -135,7 +147,7 @@ impl ArgumentsWriter {
 
     /// Drops the line ending in front of the value, if `more` begins with it. Returns whether that
     /// is over.
-    fn is_behind_line(&mut self, more: &str, out: &mut Output) -> bool {
+    fn passes_line(&mut self, more: &str, out: &mut Output) -> bool {
         let line = std::mem::replace(&mut self.line, Line::Passed);
         if line == Line::Due && matches!(more, "" | "\r") {
             self.line = if more.is_empty() { Line::Due } else { Line::Return };
@@ -146,6 +158,7 @@ impl ArgumentsWriter {
             Line::Due => more.strip_prefix("\r\n").or_else(|| more.strip_prefix('\n')),
             Line::Return => more.strip_prefix('\n'),
         };
+        self.is_behind_line &= line == Line::Passed || behind.is_some();
         if let Some(behind) = behind {
             out.drop(usize::from(line == Line::Return) + more.len() - behind.len());
         }

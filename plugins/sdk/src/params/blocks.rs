@@ -6,16 +6,21 @@
 //! only the tag is held until then. A block that begins with anything but a call goes out as prose.
 //! An empty block is dropped; an opening that the turn's end cuts off is dropped as a broken call.
 //! A call whose parameters are left out for one JSON object has that object as its arguments.
-//! Outside a block, or if the request declares no tools, call markup is text. A call inside
-//! reasoning doesn't end the reasoning: text after the call is reasoning up to its end.
-//! [`super::CallReader`] says what is markup inside a value.
+//! Outside a block a call opens if its name is declared and its arguments or its end follow; else,
+//! or if the request declares no tools, call markup is text. A call inside reasoning doesn't end
+//! the reasoning: text after the call is reasoning up to its end. [`super::CallReader`] says what
+//! is markup inside a value, and what words make a call incomplete.
 
 mod format;
+mod opening;
+mod turn_tag;
 
 use std::marker::PhantomData;
 
 pub use self::format::{Format, Message, Part};
-use super::{Calls, Tag, Tagged};
+use self::opening::HELD;
+use self::turn_tag::is_role;
+use super::{Calls, Tag};
 use crate::json::Object;
 use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
@@ -24,13 +29,21 @@ use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 pub struct Blocks<F> {
     calls: Calls,
     state: State,
-    /// Whether the stream is in a block in which calls may stand.
-    in_block: bool,
+    block: Block,
     /// Whether calls may stand in the present message.
     may_call: bool,
     tag: Tag,
     body: Object,
     format: PhantomData<F>,
+}
+
+/// The block around the current position in the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    None,
+    /// None that was opened, but a call outside one has come.
+    Unopened,
+    Open,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +56,9 @@ enum State {
     Announced,
     /// In the tag that begins a call.
     Name,
-    /// After that tag, before the first parameter.
+    /// After that tag outside a block; the tag is held.
+    Named,
+    /// After the tag of an open call, before the first parameter.
     Opened,
     /// In arguments that are one JSON object.
     Body,
@@ -67,7 +82,7 @@ impl<F: Format> Parser for Blocks<F> {
         let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
         let body = Object::new(Payload::Json);
         let (state, format) = (State::Between, PhantomData);
-        Ok(Self { calls, state, in_block: false, may_call: true, tag, body, format })
+        Ok(Self { calls, state, block: Block::None, may_call: true, tag, body, format })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -80,6 +95,9 @@ impl<F: Format> Parser for Blocks<F> {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, part) = F::PARTS[index];
+        if self.state == State::Named && matches!(part, Part::Key | Part::CallEnd | Part::Body) {
+            self.open(literal.len(), out);
+        }
         match (self.state, part) {
             (State::Opened, Part::Body) if self.takes_json() => return self.begin_body(0, out),
             (State::Body, _) if self.body.in_string() && !out.ends_strings() => {
@@ -93,13 +111,14 @@ impl<F: Format> Parser for Blocks<F> {
             }
             (State::Done, Part::BodyEnd) => return out.drop_all(),
             (State::Between | State::Done, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
-            (State::Turn, Part::TagEnd) => return self.begin_message(out),
-            (State::Opened | State::Turn, _) => self.state = State::Between,
-            (State::Name, Part::TagEnd) if self.calls.tools.accepts(self.tag.name()) => {
-                return self.open(0, out);
+            (State::Turn, Part::TagEnd) => return self.begin_message(literal.len(), out),
+            (State::Turn, _) => self.end_turn_tag(literal.len(), out),
+            (State::Opened, _) => self.state = State::Between,
+            (State::Name, Part::TagEnd) if self.fits(self.tag.name(), true) && self.tag.is_tag(false) => {
+                return self.end_tag(0, out);
             }
-            (State::Announced | State::Name, Part::TurnEnd) => out.broken_call(literal.len()),
-            (State::Announced | State::Name, _) => self.release_as_prose(literal.len(), out),
+            (State::Announced | State::Name | State::Named, Part::TurnEnd) => out.broken_call(literal.len()),
+            (State::Announced | State::Name | State::Named, _) => self.release_as_prose(literal.len(), out),
         }
         if !self.calls.mark(part.in_call(F::STYLE), literal, out) {
             self.outside(part, out);
@@ -109,7 +128,8 @@ impl<F: Format> Parser for Blocks<F> {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match self.state {
-            State::Announced | State::Name => out.broken_call(0),
+            State::Announced | State::Name | State::Named => out.broken_call(0),
+            State::Turn if is_role(self.tag.text(), true) => out.drop_all(),
             State::Body => _ = self.body.end(reason == FinishReason::Stop, out),
             _ => {}
         }
@@ -134,7 +154,7 @@ impl<F: Format> Blocks<F> {
         match self.state {
             State::Name => F::STYLE.hold_tag(out),
             State::Turn => out.hold_head(b""),
-            State::Announced | State::Opened => out.hold_gap(),
+            State::Announced | State::Named | State::Opened => out.hold_gap(),
             State::Between | State::Body | State::Done => {}
         }
     }
@@ -143,8 +163,10 @@ impl<F: Format> Blocks<F> {
     fn outside(&mut self, part: Part, out: &mut Output) {
         let calls = self.may_call && !self.calls.tools.is_empty();
         let prose = &mut self.calls.prose;
-        let was_in_block = self.in_block;
-        self.in_block &= !matches!(part, Part::BlockEnd | Part::Turn | Part::TurnTag | Part::TurnEnd);
+        let was_in_block = self.block != Block::None;
+        if matches!(part, Part::BlockEnd | Part::Turn | Part::TurnTag | Part::TurnEnd) {
+            self.block = Block::None;
+        }
         self.state = State::Between;
         match part {
             Part::Think => prose.reasoning(out),
@@ -156,8 +178,8 @@ impl<F: Format> Blocks<F> {
                 self.state = State::Turn;
             }
             Part::Markup => prose.drop_markup(out),
-            Part::Block if calls => (self.state, self.in_block) = (State::Announced, true),
-            Part::Call if self.in_block => {
+            Part::Block if calls => (self.state, self.block) = (State::Announced, Block::Open),
+            Part::Call if calls => {
                 self.state = State::Name;
                 self.tag.begin();
             }
@@ -181,12 +203,15 @@ impl<F: Format> Blocks<F> {
         match self.state {
             State::Between => self.calls.text(text, out),
             State::Turn => {
-                out.drop_all();
                 self.tag.push(text);
+                if out.held() > Tag::LONGEST {
+                    self.end_turn_tag(0, out);
+                }
             }
-            State::Announced if text.trim_start().is_empty() => {}
+            State::Announced if text.trim_start().is_empty() && out.held() <= HELD => {}
             State::Announced => self.release_as_prose(0, out),
             State::Name => return self.read_tag(text, out),
+            State::Named => return self.read_behind_tag(text, out),
             State::Opened => return self.read_opening(text, out),
             State::Body => return self.read_body(text, out),
             State::Done if text.trim_start().is_empty() => out.drop_all(),
@@ -196,51 +221,6 @@ impl<F: Format> Blocks<F> {
             }
         }
         text.len()
-    }
-
-    /// Begins the message whose tag has been read.
-    fn begin_message(&mut self, out: &mut Output) {
-        let message = F::message(self.tag.text());
-        (self.state, self.may_call) = (State::Between, message == Message::Calls);
-        match message {
-            Message::Reasoning => self.calls.prose.reasoning(out),
-            Message::Content | Message::Calls => self.calls.prose.content(out),
-        }
-    }
-
-    fn read_tag(&mut self, text: &str, out: &mut Output) -> usize {
-        let tools = &self.calls.tools;
-        let fits = |name: &str, is_whole| if is_whole { tools.accepts(name) } else { tools.may_begin(name) };
-        match self.tag.read(text, fits) {
-            Tagged::Whole(read) => {
-                self.open(text.len() - read, out);
-                return read;
-            }
-            Tagged::Nothing => self.release_as_prose(0, out),
-            Tagged::Unfinished => {}
-        }
-        text.len()
-    }
-
-    /// Reads text between the tag of a call and its first parameter, where the arguments may begin
-    /// as one JSON object.
-    fn read_opening(&mut self, text: &str, out: &mut Output) -> usize {
-        let behind = text.trim_start();
-        if behind.starts_with('{') && self.takes_json() {
-            self.begin_body(behind.len(), out);
-            return text.len() - behind.len();
-        }
-        if !behind.is_empty() {
-            self.state = State::Between;
-        }
-        self.calls.text(text, out);
-        text.len()
-    }
-
-    /// Whether the call that was opened last has JSON arguments.
-    fn takes_json(&self) -> bool {
-        let tools = &self.calls.tools;
-        tools.payload(F::name(self.tag.name(), tools)) == Payload::Json
     }
 
     /// Begins arguments that are one JSON object, of which the `keep` youngest bytes are held.
@@ -258,16 +238,9 @@ impl<F: Format> Blocks<F> {
         end.unwrap_or(text.len())
     }
 
-    /// Opens the call of the tag, behind which the `keep` youngest bytes are held.
-    fn open(&mut self, keep: usize, out: &mut Output) {
-        let name = F::name(self.tag.name(), &self.calls.tools);
-        self.calls.open(name, keep, out);
-        self.state = State::Opened;
-    }
-
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
-        (self.state, self.in_block) = (State::Between, false);
+        (self.state, self.block) = (State::Between, Block::None);
         self.calls.prose.release(keep, out);
     }
 }

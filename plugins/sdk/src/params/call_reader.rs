@@ -4,9 +4,9 @@
 
 mod called;
 mod key;
+mod value;
 
-use super::{ArgumentsWriter, Doubt, Key, Mark, Progress, Style};
-use crate::json::white;
+use super::{ArgumentsWriter, Doubt, Mark, Progress, Style};
 use crate::{FinishReason, Output, Tools};
 
 /// An open call.
@@ -32,11 +32,21 @@ use crate::{FinishReason, Output, Tools};
 /// the schema lists, or any key if the schema lists none. It is taken for text if it is the end of
 /// a call, and another call behind it, after a value that began a call and a parameter and ended
 /// neither.
+///
+/// Words that are no parameter's break the call: it ends as incomplete. They are
+/// - up to 48 bytes of words behind the end of a value that began nothing, if an expected key, the
+///   end of the call and what shows that it counts, something outside calls or a declared tool's
+///   call follows; other words there, and those before another end of a value, are the value's;
+/// - all that stands before the first parameter and is no markup there, unless the arguments are
+///   plain text. The next call is found behind it;
+/// - words in a parameter's tag that are no attributes, and a parameter given twice;
+/// - the header of a call, broken off, behind the end of a value, if a declared tool's call follows.
+///
+/// A call is incomplete, too, where another begins before its first parameter or between a key and
+/// its value.
 #[derive(Debug)]
 pub struct CallReader {
     style: Style,
-    /// Whether the end of the call inside a value counts whatever follows.
-    ends_anywhere: bool,
     /// Whether the value is the whole body of a call that is plain text: only the end of the call
     /// ends it.
     is_whole: bool,
@@ -46,6 +56,10 @@ pub struct CallReader {
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
+    /// Whether the call is incomplete, whatever follows.
+    is_broken: bool,
+    /// Whether the call is incomplete if it ends in the text in doubt.
+    breaks: bool,
     /// Numbers of values and of calls that began inside the value, as part of its text, and haven't
     /// ended there.
     values: usize,
@@ -77,14 +91,20 @@ impl CallReader {
     /// Reader of a call that was just opened, its header dropped.
     pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
         let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
-        let (ends_anywhere, is_whole, values, calls, before_header) = (false, false, 0, 0, 0);
-        Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls, before_header }
-    }
-
-    /// Makes the end of the call count inside a value whatever follows, for a call without markup
-    /// around it.
-    pub fn end_anywhere(&mut self) {
-        self.ends_anywhere = true;
+        let (is_whole, is_broken, breaks, values, calls, before_header) = (false, false, false, 0, 0, 0);
+        Self {
+            style,
+            is_whole,
+            arguments,
+            state,
+            key,
+            doubt,
+            is_broken,
+            breaks,
+            values,
+            calls,
+            before_header,
+        }
     }
 
     /// Continues in the first key, whose text so far is `key` and was dropped with the header.
@@ -132,12 +152,13 @@ impl CallReader {
             (State::Ended | State::InnerEnded, Mark::Stop)
             | (State::Between | State::Ended, Mark::Outside) => self.close(literal.len(), out),
             (State::Between, Mark::Stop) if self.is_over() => self.close(literal.len(), out),
-            (State::Between | State::Ended, Mark::Call) => {
-                self.before_header = self.doubt.text().len();
-                self.doubt_more(State::Called, literal)
+            (State::Between | State::Ended, Mark::Next) => {
+                self.breaks |= !self.arguments.has_begun();
+                self.close(literal.len(), out)
             }
+            (State::Between | State::Before | State::Ended, Mark::Call) => self.begin_name(literal),
             (State::Called, _) => self.end_name(mark, literal, tools, out),
-            (State::InnerEnded, Mark::Outside | Mark::Call) if !self.doubt.is_long() => {
+            (State::InnerEnded, Mark::Outside | Mark::Call | Mark::Next) if !self.doubt.is_long() => {
                 self.doubt_more(State::InnerEnded, literal)
             }
             (_, Mark::Stop) => {
@@ -154,13 +175,20 @@ impl CallReader {
             (State::Between, Mark::End) if self.values > 0 && self.calls > 0 => {
                 self.doubt_more(State::InnerEnded, literal)
             }
+            (State::Between, Mark::Key) if self.breaks => self.doubt_more(State::KeyInValue, literal),
             (State::Between, Mark::Key) => {
                 self.arguments.end(literal.len(), out);
                 self.doubt(State::Key, literal)
             }
+            (State::Between, Mark::End) if self.breaks => self.doubt_more(State::Ended, literal),
             (State::Between, Mark::End) => self.close(0, out),
             (State::Key, Mark::KeyEnd | Mark::Value) => self.end_key(mark, literal, out),
             (State::KeyInValue, Mark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
+            (State::KeyInValue, Mark::Value)
+                if self.breaks && self.style == Style::Typed && self.key_counts() =>
+            {
+                self.end_key(mark, literal, out)
+            }
             (State::Key, _) => {
                 self.begin_unended(literal.len(), out);
                 self.in_value(mark, literal, out)
@@ -172,7 +200,7 @@ impl CallReader {
             (State::Before | State::Value, _) => self.in_value(mark, literal, out),
             (State::Between | State::Ended | State::InnerEnded | State::KeyInValue, _) => {
                 self.resume(literal.len(), out);
-                self.in_value(mark, literal, out)
+                if self.arguments.has_begun() { self.in_value(mark, literal, out) } else { self.skip(0, out) }
             }
         }
     }
@@ -194,125 +222,37 @@ impl CallReader {
 
     /// Whether, between parameters, all parameters that began have ended; there is one at least.
     fn is_over(&self) -> bool {
-        self.values == 0 && self.arguments.has_begun()
-    }
-
-    /// Skips white space between a key's element and its value's.
-    fn before(&mut self, text: &str, out: &mut Output) -> usize {
-        let read = leading_white(text);
-        out.drop(read);
-        if read < text.len() {
-            // The marker that begins a value was left out.
-            self.state = State::Value;
-        }
-        read
-    }
-
-    /// Reads text after a marker that may end the value or the call. Anything but white space makes
-    /// both part of the value.
-    fn after(&mut self, text: &str, out: &mut Output) -> usize {
-        if !self.doubt.goes_on(text) {
-            if self.arguments.is_untouched() {
-                self.begin_body();
-            }
-            self.resume(0, out);
-        }
-        text.len()
+        self.values == 0 && self.arguments.has_begun() && !self.breaks
     }
 
     /// Puts `literal` in doubt until it is known what follows.
     fn doubt(&mut self, state: State, literal: &str) -> Progress {
-        self.doubt.clear();
-        self.doubt_more(state, literal)
+        self.doubt = Doubt::of(literal);
+        self.enter(state)
     }
 
     /// Adds `literal` to the text in doubt.
     fn doubt_more(&mut self, state: State, literal: &str) -> Progress {
+        self.doubt.push(literal);
+        self.enter(state)
+    }
+
+    fn enter(&mut self, state: State) -> Progress {
         self.state = state;
         self.key.clear();
-        self.doubt.push(literal);
         Progress::Inside
     }
 
-    /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the
-    /// key.
-    fn begin_value(&mut self, keep: usize, out: &mut Output) {
-        let tag = std::mem::take(&mut self.key);
-        let Key { name, reading } = self.style.key(&tag);
-        if self.arguments.is_misplaced(&name) {
-            let white = leading_white(self.doubt.text());
-            out.drop(white);
-            self.doubt.skip(white);
-            self.begin_body();
-            return self.resume(keep, out);
-        }
-        self.arguments.end(keep, out);
-        self.arguments.begin_as(&name, reading, out);
-        (self.values, self.calls) = (0, 0);
-        self.state = if self.style == Style::Elements { State::Before } else { State::Value };
-        if self.style == Style::Attribute {
-            self.arguments.skip_line();
-        }
-    }
-
-    /// Makes all text up to the end of the call its argument.
-    fn begin_body(&mut self) {
-        self.is_whole = true;
-        self.arguments.begin_body();
-    }
-
-    /// Reads a marker inside a value.
-    fn in_value(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
-        self.state = State::Value;
-        match mark {
-            Mark::Key if !self.is_whole => self.doubt(State::KeyInValue, literal),
-            Mark::ValueEnd if !self.is_whole => self.doubt(State::Between, literal),
-            Mark::End if self.ends_anywhere => self.close(0, out),
-            Mark::End if self.calls > 0 => self.doubt(State::InnerEnded, literal),
-            Mark::End => self.doubt(State::Ended, literal),
-            _ => {
-                self.calls += usize::from(mark == Mark::Call);
-                self.values += usize::from(mark == Mark::Value);
-                self.arguments.text(literal, 0, out);
-                Progress::Inside
-            }
-        }
-    }
-
-    /// Makes the text in doubt part of the value, but not the `keep` youngest held bytes. Its
-    /// marker ends what began inside the value.
-    fn resume(&mut self, keep: usize, out: &mut Output) {
-        match std::mem::replace(&mut self.state, State::Value) {
-            State::Between => self.values = self.values.saturating_sub(1),
-            State::Called => {
-                self.values = self.values.saturating_sub(1);
-                self.calls += 1;
-            }
-            State::InnerEnded => {
-                self.calls = self.calls.saturating_sub(1);
-                self.values = if self.calls == 0 { 0 } else { self.values.saturating_sub(1) };
-            }
-            _ => {}
-        }
-        self.arguments.text(self.doubt.text(), keep, out);
-        self.doubt.clear();
-    }
-
-    /// Begins a value's text, with nothing held.
-    fn flow(&mut self, out: &mut Output) -> Progress {
-        self.state = State::Value;
-        self.arguments.text("", 0, out);
-        Progress::Inside
-    }
-
-    /// Completes the call, behind which the `keep` youngest bytes are held.
+    /// Ends the call, behind which the `keep` youngest bytes are held: it is complete unless it is
+    /// broken.
     fn close(&mut self, keep: usize, out: &mut Output) -> Progress {
         self.arguments.end(keep, out);
-        self.arguments.close(out);
+        if self.is_broken || self.breaks {
+            // A new message keeps a later `close` from completing the call.
+            out.message("");
+        } else {
+            self.arguments.close(out);
+        }
         if keep == 0 { Progress::Closed } else { Progress::Left }
     }
-}
-
-fn leading_white(text: &str) -> usize {
-    text.len() - text.trim_start_matches(white).len()
 }

@@ -4,10 +4,14 @@
 //! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out
 //! as prose.
 
+use super::attributes::is_name;
 use super::{ArgumentsWriter, CallReader, Mark, Progress, Style};
 use std::sync::Arc;
 
 use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
+
+/// Longest line of a turn's role, in bytes.
+const ROLE: usize = 48;
 
 /// The tools of a stream, the call that is open, if one is, and the prose around calls.
 ///
@@ -46,7 +50,7 @@ use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
 ///             }
 ///             Tagged::Whole(read) => {
 ///                 self.in_tag = false;
-///                 self.calls.open(self.tag.name(), chunk.len() - read, out).end_anywhere();
+///                 self.calls.open(self.tag.name(), chunk.len() - read, out);
 ///                 if read < chunk.len() {
 ///                     self.calls.text(&chunk[read..], out);
 ///                 }
@@ -92,15 +96,15 @@ pub struct Calls {
     pub prose: Prose,
     style: Style,
     open: Option<CallReader>,
-    /// Whether the next text is in the line behind a turn's marker, which names the turn's role.
-    in_role: bool,
+    /// The line behind a turn's marker as far as it has been read, which names the turn's role.
+    role: Option<String>,
 }
 
 impl Calls {
     /// Reader of one stream of a format that spells parameters in this style.
     pub fn new(request: &Request, style: Style) -> Self {
         let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
-        Self { tools, declared, prose: Prose::default(), style, open: None, in_role: false }
+        Self { tools, declared, prose: Prose::default(), style, open: None, role: None }
     }
 
     /// Reads text that isn't part of a call's header.
@@ -113,29 +117,44 @@ impl Calls {
                 }
                 None => call.look_ahead(out),
             },
-            None if self.in_role => {
-                let end = out.drop_line(text.as_bytes());
-                self.in_role = end.is_none();
-                if end.is_some_and(|end| end < text.len()) {
-                    self.prose.flow(out);
-                }
-            }
+            None if self.role.is_some() => self.read_role(text, out),
             None => self.prose.flow(out),
         }
     }
 
-    /// Drops the held marker that begins a turn. The line behind the marker is dropped as well, and
-    /// content follows.
+    /// Drops the held marker that begins a turn. The line behind the marker is dropped as well if
+    /// it is one word, the turn's role; content follows.
     pub fn begin_turn(&mut self, out: &mut Output) {
         out.drop_all();
         self.prose.turn_to_content();
-        self.in_role = true;
+        self.role = Some(String::new());
+    }
+
+    /// Reads the line of a turn's role.
+    fn read_role(&mut self, text: &str, out: &mut Output) {
+        let end = text.find('\n');
+        let Some(role) = &mut self.role else { return };
+        role.push_str(&text[..end.unwrap_or(text.len())]);
+        let is_role = role.len() <= ROLE && is_name(role.trim());
+        if !is_role {
+            self.role = None;
+            self.prose.flow(out);
+        } else if let Some(end) = end {
+            self.role = None;
+            let behind = &text[end + 1..];
+            out.drop(out.held() - behind.len());
+            if !behind.is_empty() {
+                self.prose.flow(out);
+            }
+        }
     }
 
     /// Reads a marker, whose `literal` is the youngest held text. Returns whether the marker is
     /// dealt with; outside calls it never is.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
-        self.in_role = false;
+        if self.role.take().is_some() {
+            out.drop(out.held() - literal.len());
+        }
         let Some(call) = &mut self.open else { return false };
         let progress = call.mark(mark, literal, &self.tools, out);
         if progress == Progress::Followed {
@@ -175,10 +194,8 @@ impl Calls {
     /// bytes are behind the header.
     fn follow(&mut self, keep: usize, out: &mut Output) {
         if let Some(call) = self.open.take() {
-            let next = self.open(call.next_name(), keep, out);
-            if call.ends_anywhere() {
-                next.end_anywhere();
-            }
+            let name = self.tools.resolve(call.next_name()).to_owned();
+            self.open(&name, keep, out);
         }
     }
 
@@ -186,6 +203,7 @@ impl Calls {
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.open {
             Some(call) => call.finish(reason, out),
+            None if self.role.is_some() => out.drop_all(),
             None => self.prose.release(0, out),
         }
     }

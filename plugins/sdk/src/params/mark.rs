@@ -3,13 +3,14 @@
 
 use std::borrow::Cow;
 
+use super::attributes;
 use crate::{Output, Reading};
 
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value;
-    /// one before the end should be part of the marker.
+    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value,
+    /// nor is then one before the end, which should be part of the marker.
     Attribute,
     /// `<parameter name="KEY">VALUE</parameter>`: every byte between the tags is part of the value.
     #[default]
@@ -46,24 +47,33 @@ impl Style {
         if self.ends_by_marker() { out.hold_head(b"") } else { out.hold_head(b">\n") }
     }
 
-    /// Whether a tag has attributes behind the name.
+    /// Whether a tag always has attributes behind the name.
     pub(super) fn has_attributes(self) -> bool {
         matches!(self, Self::Flagged | Self::Typed)
     }
 
     /// The name in a tag, as far as the tag has been read.
     pub(super) fn name(self, tag: &str) -> &str {
-        if self.has_attributes() { attributes(tag).0 } else { unquoted(tag) }
+        self.parts(tag).0
+    }
+
+    /// Whether nothing but attributes stands behind the name in a tag; with `goes_on`, the last may
+    /// be unfinished.
+    pub(super) fn is_tag(self, tag: &str, goes_on: bool) -> bool {
+        attributes::are_pairs(self.parts(tag).1, goes_on)
     }
 
     /// The name in a parameter's whole tag, and how its value is to be read.
     pub(super) fn key(self, tag: &str) -> Key<'_> {
-        let (name, rest) = if self.has_attributes() { attributes(tag) } else { (unquoted(tag), "") };
-        let reading = match (self, rest.trim().split_once('=').map(|(name, value)| (name, unquoted(value)))) {
-            (Self::Flagged, Some(("string", "true"))) | (Self::Typed, Some(("type", "string"))) => {
-                Reading::Text
-            }
-            (Self::Flagged, Some(("string", "false"))) | (Self::Typed, Some(("type", _))) => Reading::Json,
+        let (name, rest) = self.parts(tag);
+        let flag = match self {
+            Self::Flagged => attributes::value(rest, "string"),
+            Self::Typed => attributes::value(rest, "type"),
+            _ => None,
+        };
+        let reading = match (self, flag) {
+            (Self::Flagged, Some("true")) | (Self::Typed, Some("string")) => Reading::Text,
+            (Self::Flagged, Some("false")) | (Self::Typed, Some(_)) => Reading::Json,
             _ => Reading::Declared,
         };
         let is_escaped = self == Self::Typed && name.contains('&');
@@ -71,14 +81,18 @@ impl Style {
             if is_escaped { name.replace("&quot;", "\"").replace("&amp;", "&").into() } else { name.into() };
         Key { name, reading }
     }
-}
 
-/// The name at the beginning of a tag, in quotes or not, and the attributes behind it.
-fn attributes(tag: &str) -> (&str, &str) {
-    let tag = tag.trim_start();
-    match tag.strip_prefix('"') {
-        Some(name) => name.split_once('"').unwrap_or((name, "")),
-        None => tag.split_once(char::is_whitespace).unwrap_or((tag, "")),
+    /// The name at the beginning of a tag, in quotes or not, and the attributes behind it.
+    fn parts(self, tag: &str) -> (&str, &str) {
+        if matches!(self, Self::Attribute | Self::Elements) {
+            return (unquoted(tag), "");
+        }
+        let tag = tag.trim_start();
+        match attributes::quoted(tag) {
+            Some(parts) => parts,
+            None if self == Self::Quoted || tag.starts_with(['"', '\'']) => (unquoted(tag), ""),
+            None => tag.split_once(char::is_whitespace).unwrap_or((tag, "")),
+        }
     }
 }
 
@@ -97,6 +111,8 @@ pub enum Mark {
     End,
     /// A call begins, which can't be inside another.
     Call,
+    /// A call begins, whatever its name is: the marker isn't text.
+    Next,
     /// Markup around calls begins or ends.
     Outside,
     /// The turn ends.

@@ -3,6 +3,7 @@
 //! and writes. [`Calls`] joins them for the whole stream.
 
 mod arguments;
+mod attributes;
 mod blocks;
 mod call_reader;
 mod calls;

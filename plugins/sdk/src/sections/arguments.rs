@@ -76,6 +76,7 @@ impl ArgumentsReader {
                 arguments.release(out);
             }
             Self::Marked(arguments) if arguments.in_string() || !mark.ends_call() => arguments.give_up(out),
+            Self::Marked(arguments) if arguments.is_open() && mark.begins_call() => arguments.give_up(out),
             Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => {
                 if !object.end(true, out) {

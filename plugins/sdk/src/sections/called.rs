@@ -1,7 +1,9 @@
 //! What follows a call's JSON before a marker: the next call, whose marker the model left out, or
 //! prose.
 //!
-//! Invariant: such a call names a declared tool, and its arguments begin or a separator comes right
+//! A separator there begins a call in formats whose names follow it.
+//!
+//! Invariant: a call without a marker names a declared tool, and its arguments begin or a separator comes right
 //! behind the name; held is one word.
 
 use super::header::{Head, Header};
@@ -41,16 +43,23 @@ impl<F: Format> Sections<F> {
         if let Some((name, arguments)) = call {
             return self.open(name, &arguments, out);
         }
-        self.state = State::Prose;
+        self.state = State::Behind;
         self.prose.flow(out);
     }
 
     /// Reads a marker behind a call's JSON. Returns whether the marker is dealt with.
     pub(super) fn mark_after_call(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
-        let State::Called(header) = &mut self.state else { return false };
-        let header = std::mem::take(header);
+        let header = match &mut self.state {
+            State::Called(header) => std::mem::take(header),
+            _ => Header::default(),
+        };
         let says = header.text.trim();
         let names_tool = || !says.is_empty() && self.tools.contains(&F::name(says, &self.tools));
+        if mark == Mark::Separator && says.is_empty() && F::KIND.is_some() {
+            out.drop_all();
+            self.state = State::Header(Header { separator: Some(0), ..Header::default() });
+            return true;
+        }
         if mark == Mark::Separator && (F::KIND == Some(says) || names_tool()) {
             self.state = State::Header(header);
             return self.mark_in_header(mark, literal, out);

@@ -15,7 +15,7 @@ pub(super) const ENDS: &[u8; 3] = b"\n{`";
 /// A call's header as far as it has been read; all its bytes are held.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    /// Length in bytes of the marker before the header.
+    /// Length in bytes of the marker before the header, if it is held.
     pub(super) opening: usize,
     pub(super) text: String,
     /// Offset in `text` of the separator.
@@ -52,12 +52,12 @@ impl Header {
             Some(at) => return says(&known[..at], at),
         };
         if self.ended {
-            return self.unless_prose(says(behind, known.len()));
+            return says(behind, known.len());
         }
         match arguments(behind) {
             Head::Unfinished if self.text.len() > HEADER => Head::Nothing,
             Head::Says("", at) => says(before, before.len() + at),
-            Head::Says(name, at) => self.unless_prose(says(name, before.len() + at)),
+            Head::Says(name, at) => says(name, before.len() + at),
             other => other,
         }
     }
@@ -76,16 +76,6 @@ impl Header {
     /// The text up to what may end a name.
     pub(super) fn word(&self) -> &str {
         self.text.trim_start().split(is_end).next().unwrap_or_default().trim_end()
-    }
-
-    /// Accepts a name without a separator only if it is one word: else prose mentioned the marker.
-    fn unless_prose<'a>(&self, head: Head<'a>) -> Head<'a> {
-        match head {
-            Head::Says(name, _) if self.separator.is_none() && name.contains(char::is_whitespace) => {
-                Head::Nothing
-            }
-            head => head,
-        }
     }
 }
 

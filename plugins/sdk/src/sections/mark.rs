@@ -30,4 +30,9 @@ impl Mark {
     pub(super) fn ends_call(self) -> bool {
         matches!(self, Self::Section | Self::SectionEnd | Self::Call | Self::CallEnd | Self::TurnEnd)
     }
+
+    /// Whether another call begins here: one with open brackets is incomplete.
+    pub(super) fn begins_call(self) -> bool {
+        matches!(self, Self::Section | Self::Call)
+    }
 }

@@ -9,8 +9,8 @@
 //! holds. Inside arguments all markers that don't end them are text, and inside a string all but
 //! the turn's end and those that are tokens: these break the call off. A call is over with its
 //! JSON: text behind it that names a declared tool, as a header without its marker does, is the
-//! next call, and all else is prose. Text that turns out to be no header goes out as prose; in a
-//! section, whose own markers are dropped, without the marker before it. A header that the turn's
+//! next call, and all else is prose. Text that turns out to be no header, since no tool can have the
+//! name that it says, goes out as prose with what follows it; in a section, whose own markers are dropped, without the marker before it. A header that the turn's
 //! end cuts off is the opening of a broken call and is dropped, as is a call without anything in
 //! it. Where no tool may be called, calls are text.
 //!
@@ -92,6 +92,8 @@ enum State {
     /// After a call's JSON, before a marker: text that may be the header of a call without its
     /// marker, all held.
     Called(Header),
+    /// There, in prose.
+    Behind,
 }
 
 impl<F: Format> Parser for Sections<F> {
@@ -112,8 +114,13 @@ impl<F: Format> Parser for Sections<F> {
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         match &mut self.state {
-            State::Prose | State::Mentioned => self.prose.flow(out),
-            State::Role => self.role(chunk, out),
+            State::Prose | State::Behind | State::Mentioned => self.prose.flow(out),
+            State::Role => {
+                if out.drop_role(chunk.as_bytes()).is_some() {
+                    self.state = State::Prose;
+                    self.prose.flow(out);
+                }
+            }
             State::Header(header) => {
                 if header.push(chunk) {
                     self.read_header(0, out);
@@ -137,7 +144,11 @@ impl<F: Format> Parser for Sections<F> {
                 return self.text(literal, out);
             }
             State::Arguments(arguments) => arguments.mark(mark, out),
-            State::Called(_) => self.mark_after_call(mark, literal, out),
+            State::Role => {
+                out.drop(out.held() - literal.len());
+                false
+            }
+            State::Called(_) | State::Behind => self.mark_after_call(mark, literal, out),
             _ => false,
         };
         if !settled {
@@ -148,6 +159,7 @@ impl<F: Format> Parser for Sections<F> {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.state {
+            State::Role => out.drop_all(),
             State::Arguments(arguments) => arguments.finish(reason == FinishReason::Stop, out),
             State::Header(header) if header.is_opening() => out.broken_call(0),
             _ => self.prose.release(0, out),
@@ -167,32 +179,20 @@ impl<F: Format> Sections<F> {
         }
     }
 
-    /// Reads the word after a role's marker.
-    fn role(&mut self, chunk: &str, out: &mut Output) {
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let word = chunk.bytes().take_while(is_word).count();
-        out.drop(word);
-        if word < chunk.len() {
-            self.state = State::Prose;
-            self.prose.flow(out);
-        }
-    }
-
     /// Opens the call if its header is whole. The `keep` youngest bytes belong to a marker.
     fn read_header(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
-        match header.head(F::KIND) {
-            Head::Unfinished => {}
-            Head::Says(says, at) => {
-                let (name, arguments) = (F::name(says, &self.tools), header.text[at..].to_owned());
-                self.open(name, &arguments, out);
-            }
-            Head::Nothing => {
-                self.release_as_prose(keep, out);
-                if keep == 0 {
-                    self.prose.flow(out);
-                }
-            }
+        let call = match header.head(F::KIND) {
+            Head::Unfinished => return,
+            Head::Says(says, at) => Some((F::name(says, &self.tools), header.text[at..].to_owned())),
+            Head::Nothing => None,
+        };
+        if let Some((name, arguments)) = call.filter(|(name, _)| self.tools.accepts(name)) {
+            return self.open(name, &arguments, out);
+        }
+        self.release_as_prose(keep, out);
+        if keep == 0 {
+            self.prose.flow(out);
         }
     }
 
@@ -239,11 +239,12 @@ impl<F: Format> Sections<F> {
     /// Releases the held bytes as prose, since they are no call, but for the `keep` youngest bytes.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
+        let is_mentioned = !self.in_section && header.opening > 0;
         if self.in_section {
             out.drop(header.opening);
         }
         self.prose.release(keep, out);
-        self.state = if self.in_section { State::Prose } else { State::Mentioned };
+        self.state = if is_mentioned { State::Mentioned } else { State::Prose };
     }
 
     fn mark_in_prose(&mut self, mark: Mark, literal: &str, out: &mut Output) {

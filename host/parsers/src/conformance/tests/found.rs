@@ -105,6 +105,15 @@ fn call_swallowing_its_end_for_a_lost_quote_is_found() {
 }
 
 #[test]
+fn words_and_calls_lost_in_silence_are_found() {
+    assert_eq!(failing(Habit::SkipsBehindCalls, TURN), [Property::NothingLost]);
+    let case = reproduced(Habit::SkipsBehindCalls, Property::NothingLost);
+    let items = |habit| format!("{:?}", play_case(&recording(habit, &case)).items.unwrap());
+    assert!(!items(Habit::SkipsBehindCalls).contains("quoll") && items(Habit::None).contains("quoll"));
+    assert_eq!(failing(Habit::TakesTheNext, TURN), [Property::NothingLost]);
+}
+
+#[test]
 fn silence_is_found_in_arguments_and_in_text() {
     assert_eq!(failing(Habit::BuffersArguments, TURN), [Property::Silence]);
     assert!(failing(Habit::BuffersText, TURN).contains(&Property::Silence));

@@ -44,6 +44,10 @@ pub(super) enum Habit {
     Hoards,
     /// Drops prose behind the first 20,000 bytes of a stream.
     Forgets,
+    /// Drops text behind a call.
+    SkipsBehindCalls,
+    /// Reads a call's beginning as arguments of the call before it.
+    TakesTheNext,
     /// Has a template that allows white space around calls, which it reads as a message.
     Overpromises,
     /// Fails at the end of the stream with this number.
@@ -92,6 +96,8 @@ struct Toy {
     seen: u64,
     /// Number of quotes in the call so far.
     quotes: usize,
+    /// Whether the last marker ended a call.
+    called: bool,
     /// Whether the stream's end is a fault.
     fails: bool,
 }
@@ -106,7 +112,8 @@ enum State {
 impl Toy {
     fn new(habit: Habit) -> Self {
         let (state, prose) = (State::Prose, Route::Content);
-        Self { habit, held: String::new(), state, prose, fuel: 0, seen: 0, quotes: 0, fails: false }
+        let (held, called, fails) = (String::new(), false, false);
+        Self { habit, held, state, prose, fuel: 0, seen: 0, quotes: 0, called, fails }
     }
 
     fn bytes(&mut self, route: Route, bytes: usize) -> Op {
@@ -136,6 +143,7 @@ impl Toy {
                 ops.push(self.all(self.prose));
                 return Step::Ops(ops);
             }
+            Habit::SkipsBehindCalls if self.called => return Step::Ops(vec![self.all(Route::Drop)]),
             Habit::Forgets if self.seen > 20_000 => return Step::Ops(vec![self.all(Route::Drop)]),
             _ => {}
         }
@@ -176,6 +184,7 @@ impl StreamParser for Toy {
         self.held += MARKERS[index as usize];
         self.spend(1);
         let mut ops = Vec::new();
+        self.called = index == 3;
         match (self.state, index) {
             (State::Arguments, 3) if self.habit != Habit::ReadsOn || self.quotes.is_multiple_of(2) => {
                 ops.push(self.bytes(Route::Arguments, waiting));
@@ -183,6 +192,11 @@ impl StreamParser for Toy {
                 ops.push(Op::Close);
                 self.quotes = 0;
                 self.state = State::Prose;
+            }
+            (State::Arguments, 2) if self.quotes.is_multiple_of(2) && self.habit != Habit::TakesTheNext => {
+                ops.push(self.bytes(Route::Arguments, waiting));
+                ops.push(Op::Message("".into()));
+                self.state = State::Header;
             }
             (State::Arguments, 0..=3) => ops.push(self.all(Route::Arguments)),
             (State::Header, _) => {

@@ -19,7 +19,7 @@ impl ArgumentsText {
         out.drop(white);
         self.place = match (text.get(white), self.payload) {
             (None, _) => return white,
-            (Some(b'`'), _) if !self.fenced => Place::Fence,
+            (Some(b'`'), _) if !self.fenced => Place::Fence(false),
             (Some(b'{'), Payload::Text) => Place::Seek(Seek::default()),
             (Some(b'"'), Payload::Json) => {
                 out.drop(1);
@@ -42,26 +42,31 @@ impl ArgumentsText {
     }
 
     pub(super) fn rest(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let Place::Rest(object) = &mut self.place else { return 0 };
-        let end = object.read(text);
+        let Place::Rest(rest) = &mut self.place else { return 0 };
+        let end = rest.read(text);
         let read = end.unwrap_or(text.len());
         out.drop(read);
+        self.is_foreign |= rest.is_foreign();
         if end.is_some() {
             self.place = Place::Ended;
         }
         read
     }
 
-    /// Reads the line that opens a fence: three backticks, and what follows them up to the line's
+    /// Reads the line that opens a fence: three backticks, and one word behind them up to the line's
     /// end or the value.
     pub(super) fn fence(&mut self, text: &[u8], out: &mut Output) -> usize {
         for (read, byte) in text.iter().enumerate() {
             let is_tick = *byte == b'`';
-            if (self.held < TICKS && !is_tick) || self.held == FENCE {
+            let Place::Fence(has_word_ended) = &mut self.place else { return read };
+            let is_second = *has_word_ended && !byte.is_ascii_whitespace();
+            *has_word_ended |= byte.is_ascii_whitespace();
+            let begins_value = matches!(byte, b'\n' | b'{' | b'"' | b'[');
+            if (self.held < TICKS && !is_tick) || self.held == FENCE || (is_second && !begins_value) {
                 self.release_held(out);
                 return read;
             }
-            if matches!(byte, b'\n' | b'{' | b'"' | b'[') {
+            if begins_value {
                 out.drop(self.held);
                 (self.place, self.fenced, self.held) = (Place::Before, true, 0);
                 return read;
@@ -79,8 +84,8 @@ impl ArgumentsText {
                 Sought::Seeking => {}
                 Sought::Found => {
                     out.drop(self.held);
-                    let object = Some(std::mem::take(seek).into_object());
-                    (self.place, self.held) = (Place::String(Quoted::default(), object), 0);
+                    let rest = Some(std::mem::take(seek).into_rest());
+                    (self.place, self.held) = (Place::String(Quoted::default(), rest), 0);
                     return read + 1;
                 }
                 Sought::Missing => {
@@ -93,7 +98,7 @@ impl ArgumentsText {
     }
 
     pub(super) fn string(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let Place::String(string, object) = &mut self.place else { return 0 };
+        let Place::String(string, rest) = &mut self.place else { return 0 };
         let end = string.read(text);
         let inside = end.unwrap_or(text.len());
         self.written |= inside > 0;
@@ -102,10 +107,10 @@ impl ArgumentsText {
             return inside;
         }
         out.drop(1);
-        self.place = match object.take() {
-            Some(mut object) => {
-                object.push(b'"');
-                Place::Rest(object)
+        self.place = match rest.take() {
+            Some(mut rest) => {
+                rest.read(b"\"");
+                Place::Rest(rest)
             }
             None => Place::Ended,
         };

@@ -9,15 +9,15 @@ impl Call {
     pub(super) fn look_ahead(&mut self, out: &mut Output) {
         match self.input {
             _ if !self.object => {}
-            _ if !self.opened => out.hold_head(b",}"),
-            Input::Sought(_) | Input::Read(_) => {}
+            _ if !self.is_opened() => out.hold_head(b",}"),
+            Input::Sought(_) | Input::Read(..) | Input::Behind(_) => {}
             Input::No if self.arguments.is_none() => out.hold_head(b"{}"),
             Input::No if self.route() == Route::Arguments => {
                 if let Some((depth, in_string)) = self.scanner.hand_over() {
                     out.until_json(Route::Arguments, depth, in_string);
                 }
             }
-            Input::No | Input::Inside(_) => {
+            Input::No | Input::Inside(..) => {
                 if let Some(stops) = self.scanner.stops() {
                     out.until_byte(self.route(), stops);
                 }

@@ -1,8 +1,8 @@
-//! What an author writes of a format with calls in a block: its markers, its style, and its rules
-//! for messages and names.
+//! What an author writes of a format with calls in a block: its markers, its style, and its rule
+//! for messages.
 
 use super::super::{Mark, Style};
-use crate::{Descriptor, Tools};
+use crate::Descriptor;
 
 /// A format with calls in a block; [`super::Blocks`] is its parser.
 ///
@@ -69,12 +69,6 @@ pub trait Format {
         Message::Calls
     }
 
-    /// The tool's name, given what a call's tag says.
-    fn name<'a>(said: &'a str, tools: &Tools) -> &'a str {
-        let _ = tools;
-        said
-    }
-
     /// The parser's descriptor; [`super::Blocks`] fills in its markers, stops and trim.
     fn describe() -> Descriptor;
 }
@@ -132,8 +126,10 @@ impl Part {
     /// isn't text, so no header need be read before the call in front of it ends.
     pub(super) fn in_call(self, style: Style) -> Mark {
         match self {
-            Self::Block | Self::BlockEnd => Mark::Outside,
-            Self::Call if style.ends_by_marker() => Mark::Outside,
+            Self::Block | Self::BlockEnd | Self::Content | Self::Markup | Self::Turn | Self::TurnTag => {
+                Mark::Outside
+            }
+            Self::Call if style.ends_by_marker() => Mark::Next,
             Self::Call => Mark::Call,
             Self::CallEnd => Mark::End,
             Self::Key => Mark::Key,

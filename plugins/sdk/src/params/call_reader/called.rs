@@ -2,10 +2,11 @@
 //! no end, or text of the value.
 //!
 //! Invariant: only a declared name makes it a call; otherwise all of it, the end before it
-//! included, is part of the value.
+//! included, is part of the value, or of what no parameter takes.
 
 use super::super::{Mark, Progress, Style, Tag};
-use super::CallReader;
+use super::value::WORDS;
+use super::{CallReader, State};
 use crate::{Output, Tools};
 
 impl CallReader {
@@ -14,31 +15,57 @@ impl CallReader {
         self.style.name(&self.key)
     }
 
-    /// Whether the end of this call counts whatever follows.
-    pub fn ends_anywhere(&self) -> bool {
-        self.ends_anywhere
+    /// Begins the header of a call. Before the first parameter of the open call, and between a key
+    /// and its value, a declared tool's call breaks the open one.
+    pub(super) fn begin_name(&mut self, literal: &str) -> Progress {
+        if self.state == State::Before {
+            self.doubt.clear();
+        }
+        self.breaks |= self.state == State::Before || !self.arguments.has_begun();
+        self.before_header = self.doubt.text().len();
+        self.doubt_more(State::Called, literal)
     }
 
     /// Reads `text` of the name. Returns the number of bytes of the header in it once the header is
     /// whole and this call closed.
     pub(super) fn read_name(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
         let end = if self.style.ends_by_marker() { None } else { text.find('>') };
+        let before = self.key.len();
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
-        let name = self.next_name();
-        let fits = match end {
-            Some(_) => tools.contains(name),
-            // White space behind a name ends the name.
-            None if self.key.ends_with(char::is_whitespace) && !name.is_empty() => tools.contains(name),
-            None => tools.names().any(|declared| declared.starts_with(name)),
-        };
         self.doubt.push(text);
-        if !fits || self.key.len() > Tag::LONGEST {
-            self.resume(0, out);
-            return None;
+        if end.is_some() && self.names_a_tool(tools) && self.style.is_tag(&self.key, false) {
+            self.close(self.doubt.text().len() - self.before_header, out);
+            return end.map(|end| end + 1);
         }
-        let read = end? + 1;
-        self.close(self.doubt.text().len() - self.before_header, out);
-        Some(read)
+        self.key.truncate(before);
+        self.key.push_str(text);
+        if !self.may_be_header(tools) {
+            self.resume(0, out);
+        }
+        None
+    }
+
+    fn names_a_tool(&self, tools: &Tools) -> bool {
+        tools.contains(tools.resolve(self.next_name()))
+    }
+
+    /// Whether the header may go on, or be one that breaks off: few words, or few behind a declared
+    /// name.
+    fn may_be_header(&self, tools: &Tools) -> bool {
+        let (name, words) = self.words();
+        let may_be_tool = if words.is_empty() {
+            tools.names().any(|tool| tool.starts_with(name))
+        } else {
+            tools.contains(tools.resolve(name)) && words.len() <= WORDS
+        };
+        self.key.len() <= Tag::LONGEST && (may_be_tool || self.key.trim().len() <= WORDS)
+    }
+
+    /// The first word of the header, and the others.
+    fn words(&self) -> (&str, &str) {
+        let header = self.key.trim_start();
+        let (name, words) = header.split_once(char::is_whitespace).unwrap_or((header, ""));
+        (self.style.name(name), words.trim())
     }
 
     /// Reads a marker behind the name, which ends it where the format has elements.
@@ -49,17 +76,41 @@ impl CallReader {
         tools: &Tools,
         out: &mut Output,
     ) -> Progress {
-        let is_header = self.style == Style::Elements && matches!(mark, Mark::Key | Mark::End);
-        if is_header && tools.contains(self.next_name()) {
-            self.close(self.doubt.text().len() - self.before_header + literal.len(), out);
-            return Progress::Followed;
-        }
         if mark == Mark::Stop {
             self.leave_name(literal.len(), out);
             return Progress::Left;
         }
+        if mark == Mark::Call && !self.doubt.is_long() {
+            return self.restart_name(literal, tools, out);
+        }
+        let is_header = self.style == Style::Elements && matches!(mark, Mark::Key | Mark::End);
+        if is_header && self.names_a_tool(tools) {
+            return self.follow(literal, out);
+        }
         self.resume(literal.len(), out);
+        if self.state == State::Between {
+            return self.mark(mark, literal, tools, out);
+        }
         self.in_value(mark, literal, out)
+    }
+
+    /// Another call begins in the header. A declared tool's call begins here and is broken; another
+    /// header breaks this call, if the next is a declared tool's.
+    fn restart_name(&mut self, literal: &str, tools: &Tools, out: &mut Output) -> Progress {
+        let name = self.words().0.to_owned();
+        if tools.contains(tools.resolve(&name)) {
+            self.key = name;
+            return self.follow(literal, out);
+        }
+        self.breaks = true;
+        self.before_header = self.doubt.text().len();
+        self.doubt_more(State::Called, literal)
+    }
+
+    /// Ends this call before the header, behind which `literal` is held.
+    fn follow(&mut self, literal: &str, out: &mut Output) -> Progress {
+        self.close(self.doubt.text().len() - self.before_header + literal.len(), out);
+        Progress::Followed
     }
 
     /// The turn ends in the header: the call before it is whole, and the one that it begins is

@@ -41,9 +41,10 @@ impl CallReader {
     /// Whether the key inside a value is a parameter's key and not part of the value.
     pub(super) fn key_counts(&self) -> bool {
         let key = self.style.key(&self.key).name;
+        let is_tag = self.style.is_tag(&self.key, false);
         let is_inner = self.calls > self.values;
         let is_word = self.key.len() <= DOUBT && !key.contains(char::is_whitespace);
-        is_word && !is_inner && self.arguments.expects(&key)
+        is_tag && is_word && !is_inner && self.arguments.expects(&key)
     }
 
     /// Begins the value of a key that something else than its end ended: a second word, or the text
@@ -58,6 +59,7 @@ impl CallReader {
         self.key = key;
         self.begin_value(keep + value.len(), out);
         self.state = State::Value;
+        self.arguments.pass_line();
         self.arguments.text(&value, keep, out);
     }
 }
