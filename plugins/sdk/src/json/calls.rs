@@ -247,7 +247,13 @@ impl Calls {
             State::Around(..) if is_closed => out.take(self.prose, out.held() - bytes),
             State::Before(_) | State::Around(..) => out.broken_call(bytes),
             State::Text => out.take(self.prose, out.held() - bytes),
-            State::Behind(_) => self.close(out),
+            State::Behind(_) => {
+                let is_cut_off = !is_closed && self.in_string();
+                self.close(out);
+                if is_cut_off {
+                    out.broken_call(bytes);
+                }
+            }
             State::Between | State::Done | State::Words => {}
         }
     }
