@@ -76,8 +76,8 @@ impl Calls {
     }
 
     fn of(state: State) -> Self {
-        let (keys, path, around) = (<(String, String)>::default(), Vec::new(), Vec::new());
-        Self { state, keys, path, around, foreign: Foreign::default(), prose: Route::Content }
+        let (keys, foreign) = (<(String, String)>::default(), Foreign::default());
+        Self { state, keys, path: Vec::new(), around: Vec::new(), foreign, prose: Route::Content }
     }
 
     /// The arguments of a call that is open already.
@@ -90,7 +90,7 @@ impl Calls {
         Self::of(State::Done)
     }
 
-    /// Whether a call is open.
+    /// Whether a call is open whose arguments may go on.
     pub fn in_call(&self) -> bool {
         match &self.state {
             State::Object(call) => call.is_opened(),
@@ -253,7 +253,13 @@ impl Calls {
             State::Around(..) if is_closed => out.take(self.prose, out.held() - bytes),
             State::Before(_) | State::Around(..) => out.broken_call(bytes),
             State::Text => out.take(self.prose, out.held() - bytes),
-            State::Behind(_) => self.close(out),
+            State::Behind(_) => {
+                let is_cut_off = !is_closed && self.in_string();
+                self.close(out);
+                if is_cut_off {
+                    out.broken_call(bytes);
+                }
+            }
             State::Between | State::Done | State::Words => {}
         }
     }
