@@ -4,7 +4,7 @@
 //! templates write earlier calls that way), or it is a string. A number is JSON's number, as the
 //! model wrote it; one beyond a double's range (`1e400`) stays a string, since many readers refuse
 //! it, and one that is smaller than a double's (`1e-400`) is a number. `5.0` and `1e3` count as
-//! integers, whose digits are moved and never rounded: an integer may have any value of up to 4096
+//! integers, whose digits are moved and never rounded; one that is written out may have up to 4096
 //! digits. Anything else is a string, whatever the schema says: the client sees what the model
 //! wrote.
 
@@ -114,9 +114,13 @@ fn integer(text: &str) -> Option<String> {
     if is_zero {
         return Some([sign, "0"].concat());
     }
+    // Nobody means the thousand digits of 1e999.
+    if exponent != "0" && !text.parse().is_ok_and(f64::is_finite) {
+        return None;
+    }
     let length =
         usize::try_from(exponent.parse::<i64>().ok()?.checked_add_unsigned(whole.len() as u64)?).ok()?;
-    if length < behind || length > NUMBER {
+    if length < behind {
         return None;
     }
     let digits = format!("{digits:0<length$}");

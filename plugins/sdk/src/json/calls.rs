@@ -94,7 +94,7 @@ impl Calls {
     pub fn in_call(&self) -> bool {
         match &self.state {
             State::Object(call) => call.is_opened(),
-            State::Arguments(_) | State::Behind(_) => true,
+            State::Arguments(_) => true,
             _ => false,
         }
     }
