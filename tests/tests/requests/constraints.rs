@@ -244,7 +244,8 @@ async fn grammar_that_the_format_cannot_carry_is_said_and_never_demanded() {
         let forced = merged(body.clone(), &json!({ "tool_choice": choice }));
         let answer = post(server.address, "/v1/responses", &forced).await;
         let error = &answer.json()["error"];
-        assert_eq!((answer.status, &error["param"]), (400, &json!("tools")), "{error}");
+        assert_eq!(answer.status, 400, "{error}");
+        assert_eq!(error["param"], "tools", "{error}");
         let message = error["message"].as_str().unwrap_or_default();
         assert!(message.contains("the grammar of tool \"patch\" can't be followed"), "{message}");
     }

@@ -90,12 +90,12 @@ impl Parameters {
         }
         self.end(out);
         let path = self.of_repeated(path, out);
-        let value = if self.is_text {
-            self.plain(&path)
-        } else {
-            let has_place = self.open_around(&path, out)?;
-            self.has_misfit |= !has_place;
-            if has_place { Value::begin(self.types(&path), reading) } else { Value::LeftOut }
+        let has_place = if self.is_text { self.is_input(&path) } else { self.open_around(&path, out)? };
+        self.has_misfit |= !has_place;
+        let value = match (has_place, self.is_text) {
+            (false, _) => Value::LeftOut,
+            (true, true) => Value::Raw,
+            (true, false) => Value::begin(self.types(&path), reading),
         };
         (self.place, self.value) = (path, Some(value));
         Ok(())
@@ -126,10 +126,9 @@ impl Parameters {
         }
     }
 
-    /// The value at `path` of a call of plain text.
-    fn plain(&mut self, path: &[Segment]) -> Value {
-        let is_input = matches!(path, [Segment::Key(key)] if key == INPUT);
-        if is_input && self.written.insert(path.to_vec()) { Value::Raw } else { Value::LeftOut }
+    /// Whether the value at `path` is the input of a call of plain text, and the first.
+    fn is_input(&mut self, path: &[Segment]) -> bool {
+        matches!(path, [Segment::Key(key)] if key == INPUT) && self.written.insert(path.to_vec())
     }
 
     /// The path with members and items alone: a step that may be either is what the value around it

@@ -67,7 +67,7 @@ impl Writer<'_> {
         // Text outside all regions belongs to the field without `open`; white space is dropped if
         // there is none.
         let between = match self.table.implicit.map(|implicit| &self.table.fields[implicit].kind) {
-            None => &["gap? ((", &anchor, ") gap?)?"].concat(),
+            None => &["gap? ((", &self.any(&self.table.anchors, ""), ") gap?)?"].concat(),
             Some(Kind::Content) if self.table.trim.content => "gap?",
             Some(Kind::Reasoning) if self.table.trim.reasoning => "gap?",
             Some(_) => "\"\"",

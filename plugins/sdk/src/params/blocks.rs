@@ -52,6 +52,8 @@ enum State {
     Between,
     /// In the tag that begins a turn.
     Turn,
+    /// In words behind a turn's marker that are no tag, up to what ends tags.
+    Words,
     /// After the marker of a block, before the first call.
     Announced,
     /// In the tag that begins a call.
@@ -111,6 +113,11 @@ impl<F: Format> Parser for Blocks<F> {
             }
             (State::Done, Part::BodyEnd) => return out.drop_all(),
             (State::Between | State::Done, _) | (State::Announced, Part::Call | Part::BlockEnd) => {}
+            (State::Words, Part::TagEnd) => {
+                self.state = State::Between;
+                return self.calls.prose.drop_markup(out);
+            }
+            (State::Words, _) => self.state = State::Between,
             (State::Turn, Part::TagEnd) => return self.begin_message(literal.len(), out),
             (State::Turn, _) => self.end_turn_tag(literal.len(), out),
             (State::Opened, _) => self.state = State::Between,
@@ -155,7 +162,7 @@ impl<F: Format> Blocks<F> {
             State::Name => F::STYLE.hold_tag(out),
             State::Turn => out.hold_head(b""),
             State::Announced | State::Named | State::Opened => out.hold_gap(),
-            State::Between | State::Body | State::Done => {}
+            State::Between | State::Words | State::Body | State::Done => {}
         }
     }
 
@@ -201,11 +208,14 @@ impl<F: Format> Blocks<F> {
     /// Reads the beginning of `text`. Returns how many bytes it read, as `read_tag` does.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match self.state {
-            State::Between => self.calls.text(text, out),
+            State::Between | State::Words => self.calls.text(text, out),
             State::Turn => {
                 self.tag.push(text);
                 if out.held() > Tag::LONGEST {
+                    // Nobody knows whom these words are for.
+                    self.may_call = true;
                     self.end_turn_tag(0, out);
+                    self.state = State::Words;
                 }
             }
             State::Announced if text.trim_start().is_empty() && out.held() <= HELD => {}
