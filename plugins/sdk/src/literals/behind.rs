@@ -155,7 +155,7 @@ impl Literals {
                 self.place = Place::NoLiteral;
                 _ = self.read(literal, out);
             }
-            Place::Value if self.is_typed && !self.types.allows(Types::STRING) => {
+            Place::Value if self.is_typed && self.frames.len() == 1 && !self.types.allows(Types::STRING) => {
                 out.drop(literal.len());
                 self.place = Place::Typed(mark);
             }
