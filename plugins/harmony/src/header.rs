@@ -15,7 +15,7 @@ const LATER_WORDS: usize = 8;
 const BYTES: usize = 256;
 /// Most of these bytes beside recipients, whose names may be long: what is no header is held no
 /// longer than sixteen deltas.
-const PLAIN: usize = 48;
+const PLAIN: usize = 40;
 /// Prefix of a recipient.
 const TO: &str = "to=";
 

@@ -39,6 +39,7 @@ impl InCall {
         match self {
             Self::No => Within::NoCall,
             Self::Json(calls) if calls.in_string() => Within::String,
+            Self::Json(calls) if calls.is_done() => Within::Done,
             Self::Json(calls) => Within::Json { is_open: calls.is_open() },
             Self::Python(calls) => calls.within(),
             Self::Dialect(arguments) => arguments.within(),

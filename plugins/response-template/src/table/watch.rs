@@ -43,6 +43,8 @@ pub(crate) enum Within {
         /// delimiter.
         is_open: bool,
     },
+    /// Behind the JSON that is a call's arguments.
+    Done,
     /// Between parameters.
     Parameters,
     /// In a parameter's value.
@@ -254,7 +256,8 @@ impl Table {
                 _ => Named::BeforeTag,
             };
             // In a call's JSON, what begins like JSON is JSON.
-            let is_json = |open: &Delimiter| in_call && is_json(&self.markers.0[open.trigger]);
+            let in_json = in_call && place.within != Within::Done;
+            let is_json = |open: &Delimiter| in_json && is_json(&self.markers.0[open.trigger]);
             let counts = |open: &&Delimiter| !place.tools.is_empty() && !is_json(open);
             let mut all = |meaning, delimiters: &[Delimiter], named| {
                 delimiters.iter().filter(counts).for_each(|open| see(meaning, open, named));

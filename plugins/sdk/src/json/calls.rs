@@ -104,6 +104,11 @@ impl Calls {
         matches!(self.state, State::Text)
     }
 
+    /// Whether the call that was open already has all of its arguments.
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
     /// Whether the next byte is inside a string of a call.
     pub fn in_string(&self) -> bool {
         match &self.state {

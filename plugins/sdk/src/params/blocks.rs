@@ -211,7 +211,7 @@ impl<F: Format> Blocks<F> {
             State::Between | State::Words => self.calls.text(text, out),
             State::Turn => {
                 self.tag.push(text);
-                if out.held() > Tag::LONGEST {
+                if out.held() > Tag::LONGEST || !is_role(self.tag.text(), true) {
                     // Nobody knows whom these words are for.
                     self.may_call = true;
                     self.end_turn_tag(0, out);
