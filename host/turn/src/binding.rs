@@ -14,6 +14,9 @@ pub struct Binding {
     /// Indices of the markers that end the model's turn: never shown, not even after a fault.
     pub(crate) stops: Box<[u32]>,
     pub(crate) trim: Trim,
+    /// Whether a value that is left out makes its call incomplete
+    /// ([`Descriptor::LEFT_OUT_VALUES`]).
+    pub(crate) keeps_values: bool,
 }
 
 impl Binding {
@@ -32,6 +35,7 @@ impl Binding {
             markers: Arc::new(markers),
             stops: descriptor.stops.as_slice().into(),
             trim: descriptor.trim,
+            keeps_values: descriptor.has(Descriptor::LEFT_OUT_VALUES),
         }))
     }
 

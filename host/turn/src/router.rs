@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::binding::Binding;
 use super::call::Call;
 use super::call_ids::CallIds;
 use super::event::Phase;
@@ -16,7 +17,7 @@ use super::ledger::Ledger;
 use super::preset::{HoldRule, PresetRoute};
 use super::settings::{AllowedCalls, DraftCalls, TurnSettings};
 use super::step_error::StepError;
-use contract::{HoldUntil, Note, Op, Route, Step, Tool, ToolCall, Trim};
+use contract::{HoldUntil, Note, Op, Route, Step, Tool, ToolCall};
 
 /// Longest data of a note, in bytes.
 const NOTE: usize = 4096;
@@ -28,6 +29,8 @@ pub(super) struct Router {
     pub(super) held: Held,
     pub(super) ledger: Ledger,
     tools: Arc<[Tool]>,
+    /// Whether a value that is left out makes its call incomplete.
+    keeps_values: bool,
     /// Number of notes so far.
     notes: u32,
     call_ids: CallIds,
@@ -49,10 +52,12 @@ pub(super) struct Router {
 }
 
 impl Router {
-    pub(super) fn new(trim: Trim, settings: TurnSettings) -> Self {
+    pub(super) fn new(binding: &Binding, settings: TurnSettings) -> Self {
+        let may_call = settings.calls != AllowedCalls::None;
         Self {
+            keeps_values: binding.keeps_values,
             held: Held::default(),
-            ledger: Ledger::new(Items::new(trim, settings.held_bytes, settings.calls != AllowedCalls::None)),
+            ledger: Ledger::new(Items::new(binding.trim, settings.held_bytes, may_call)),
             tools: settings.tools,
             notes: 0,
             call_ids: settings.call_ids,
@@ -299,7 +304,8 @@ impl Router {
         }
         let tools = Arc::clone(&self.tools);
         let call_id = self.call_id(&call)?;
-        let call = Call::new(call, call_id, tools, self.ledger.dropped_markup.bytes());
+        let dropped = self.ledger.dropped_markup.bytes();
+        let call = Call::new(call, call_id, tools, self.keeps_values, dropped);
         if self.drafts == DraftCalls::Held {
             self.ledger.begin_draft(self.held_bytes, out);
         }

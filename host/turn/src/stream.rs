@@ -70,7 +70,7 @@ impl Stream {
             reads_on: settings.reads_on,
             undecided: None,
             policy: settings.fault_policy,
-            router: Router::new(binding.trim, settings),
+            router: Router::new(&binding, settings),
             binding,
             fault: None,
             parser_calls: 0,

@@ -37,6 +37,8 @@ pub(super) struct Call {
     followed: usize,
     unescape: Unescape,
     tools: Arc<[Tool]>,
+    /// Whether a value that is left out makes the call incomplete.
+    keeps_values: bool,
     /// Writer of values, once the parser has named one.
     parameters: Option<Box<Parameters>>,
     derived: u64,
@@ -47,7 +49,13 @@ pub(super) struct Call {
 impl Call {
     /// Creates a call, perhaps of one of `tools`, for whose header `dropped` bytes were dropped
     /// already.
-    pub(super) fn new(call: ToolCall, call_id: String, tools: Arc<[Tool]>, dropped: u64) -> Self {
+    pub(super) fn new(
+        call: ToolCall,
+        call_id: String,
+        tools: Arc<[Tool]>,
+        keeps_values: bool,
+        dropped: u64,
+    ) -> Self {
         let ToolCall { name, payload, id: _ } = call;
         Self {
             json: (payload == Payload::Json).then(String::new),
@@ -57,6 +65,7 @@ impl Call {
             followed: 0,
             unescape: Unescape::default(),
             tools,
+            keeps_values,
             parameters: None,
             derived: 0,
             dropped,
@@ -86,8 +95,7 @@ impl Call {
         self.parameters.as_ref().is_some_and(|parameters| parameters.has_value())
     }
 
-    /// Whether a value stood where another one was written, or in an object or list of the other
-    /// kind, and was left out.
+    /// Whether a value had no place, and was left out where none may be.
     pub(super) fn has_misfit(&self) -> bool {
         self.parameters.as_ref().is_some_and(|parameters| parameters.has_misfit())
     }
@@ -154,7 +162,8 @@ impl Call {
         self.derived += written.sum::<u64>();
         self.check_derived(held)?;
         let payload = if self.json.is_some() { Payload::Json } else { Payload::Text };
-        let new = || Box::new(Parameters::new(Arc::clone(&self.tools), &self.name, payload));
+        let new =
+            || Box::new(Parameters::new(Arc::clone(&self.tools), &self.name, payload, self.keeps_values));
         let before = out.len();
         self.parameters.get_or_insert_with(new).begin(parameter, out)?;
         self.note(&out[before..]);

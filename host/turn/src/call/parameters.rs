@@ -29,6 +29,8 @@ pub(super) struct Parameters {
     tool: Option<usize>,
     /// Whether the arguments are plain text.
     is_text: bool,
+    /// Whether a value that is left out breaks the call, whatever the reason.
+    keeps_values: bool,
     /// The tool's schema, once a place inside a value was asked for.
     schema: Option<Schema>,
     /// Places that have been written, lists and objects among them.
@@ -44,6 +46,17 @@ pub(super) struct Parameters {
     has_misfit: bool,
 }
 
+/// Whether a value has its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// The value is to be written.
+    Fits,
+    /// The place was written before, what is around it is closed, or plain text has no such place.
+    Written,
+    /// What is around it is of the other kind.
+    Misfit,
+}
+
 /// An open object or list.
 #[derive(Debug)]
 pub(super) struct Container {
@@ -53,9 +66,11 @@ pub(super) struct Container {
 
 impl Parameters {
     /// Writer of a call of `name`, one of `tools` or not.
-    pub(super) fn new(tools: Arc<[Tool]>, name: &str, payload: Payload) -> Self {
+    /// A value that is left out breaks the call if it `keeps_values`, and otherwise only where what
+    /// is around it is of the other kind.
+    pub(super) fn new(tools: Arc<[Tool]>, name: &str, payload: Payload, keeps_values: bool) -> Self {
         let tool = tools.iter().position(|tool| tool.name == name);
-        Self { tools, tool, is_text: payload == Payload::Text, ..Self::default() }
+        Self { tools, tool, is_text: payload == Payload::Text, keeps_values, ..Self::default() }
     }
 
     /// Whether a value is open.
@@ -63,7 +78,7 @@ impl Parameters {
         self.value.is_some()
     }
 
-    /// Whether a value was left out because it had no place.
+    /// Whether a value was left out that the call can't be whole without.
     pub(super) fn has_misfit(&self) -> bool {
         self.has_misfit
     }
@@ -90,12 +105,12 @@ impl Parameters {
         }
         self.end(out);
         let path = self.of_repeated(path, out);
-        let has_place = if self.is_text { self.is_input(&path) } else { self.open_around(&path, out)? };
-        self.has_misfit |= !has_place;
-        let value = match (has_place, self.is_text) {
-            (false, _) => Value::LeftOut,
-            (true, true) => Value::Raw,
-            (true, false) => Value::begin(self.types(&path), reading),
+        let fit = if self.is_text { self.fits_input(&path) } else { self.open_around(&path, out)? };
+        self.has_misfit |= fit == Fit::Misfit || (fit == Fit::Written && self.keeps_values);
+        let value = match (fit, self.is_text) {
+            (Fit::Fits, true) => Value::Raw,
+            (Fit::Fits, false) => Value::begin(self.types(&path), reading),
+            _ => Value::LeftOut,
         };
         (self.place, self.value) = (path, Some(value));
         Ok(())
@@ -127,8 +142,9 @@ impl Parameters {
     }
 
     /// Whether the value at `path` is the input of a call of plain text, and the first.
-    fn is_input(&mut self, path: &[Segment]) -> bool {
-        matches!(path, [Segment::Key(key)] if key == INPUT) && self.written.insert(path.to_vec())
+    fn fits_input(&mut self, path: &[Segment]) -> Fit {
+        let is_input = matches!(path, [Segment::Key(key)] if key == INPUT);
+        if is_input && self.written.insert(path.to_vec()) { Fit::Fits } else { Fit::Written }
     }
 
     /// The path with members and items alone: a step that may be either is what the value around it
@@ -154,14 +170,16 @@ impl Parameters {
         types.allows(Types::ARRAY) || !types.allows(Types::OBJECT)
     }
 
-    /// Opens what is around `path`, and writes what stands before its value. Returns whether the
-    /// value has its place: what is around it is of its kind and open, and it wasn't written before.
-    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<bool, StepError> {
+    /// Opens what is around `path`, and writes what stands before its value, if the value has its
+    /// place.
+    fn open_around(&mut self, path: &[Segment], out: &mut String) -> Result<Fit, StepError> {
         let parents = &path[..path.len() - 1];
         let common = self.inner.iter().zip(parents).take_while(|(open, parent)| open == parent).count();
-        let is_written = || (common + 1..=path.len()).any(|length| self.written.contains(&path[..length]));
-        if !self.fits_kinds(path, common) || is_written() {
-            return Ok(false);
+        if !self.fits_kinds(path, common) {
+            return Ok(Fit::Misfit);
+        }
+        if (common + 1..=path.len()).any(|length| self.written.contains(&path[..length])) {
+            return Ok(Fit::Written);
         }
         self.check_items(path, common)?;
         if self.open.is_empty() {
@@ -176,7 +194,7 @@ impl Parameters {
             }
         }
         self.inner = parents.to_vec();
-        Ok(true)
+        Ok(Fit::Fits)
     }
 
     /// Whether the way to `path`, of which the first `common` steps are open, leads through objects

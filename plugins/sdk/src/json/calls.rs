@@ -106,7 +106,7 @@ impl Calls {
 
     /// Whether the call that was open already has all of its arguments.
     pub fn is_done(&self) -> bool {
-        matches!(self.state, State::Done)
+        matches!(self.state, State::Done | State::Words)
     }
 
     /// Whether the next byte is inside a string of a call.

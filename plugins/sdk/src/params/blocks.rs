@@ -117,10 +117,9 @@ impl<F: Format> Parser for Blocks<F> {
                 self.state = State::Between;
                 return self.calls.prose.drop_markup(out);
             }
-            (State::Words, _) => self.state = State::Between,
             (State::Turn, Part::TagEnd) => return self.begin_message(literal.len(), out),
             (State::Turn, _) => self.end_turn_tag(literal.len(), out),
-            (State::Opened, _) => self.state = State::Between,
+            (State::Words | State::Opened, _) => self.state = State::Between,
             (State::Name, Part::TagEnd) if self.fits(self.tag.name(), true) && self.tag.is_tag(false) => {
                 return self.end_tag(0, out);
             }
