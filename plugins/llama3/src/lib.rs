@@ -1,5 +1,5 @@
-//! Parser for Llama 3.1, 3.2 and 3.3: JSON calls, `<|python_tag|>` and
-//! `<function=NAME>{…}</function>`.
+//! Parser for Llama 3.1, 3.2 and 3.3, and for Llama 4 and models in ChatML that write the same:
+//! JSON calls, `<|python_tag|>` and `<function=NAME>{…}</function>`.
 //!
 //! Calls are looked for where the request declares tools and allows calling them; otherwise all of
 //! this is text.
@@ -23,7 +23,7 @@ use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Rou
 use open_call::OpenCall;
 use opening::of_element;
 
-const MARKERS: [&str; 8] = [
+const MARKERS: [&str; 13] = [
     "<|python_tag|>",
     "<function=",
     "</function>",
@@ -32,12 +32,21 @@ const MARKERS: [&str; 8] = [
     "<|eot_id|>",
     "<|eom_id|>",
     "<|end_of_text|>",
+    "<|eot|>",
+    "<|header_start|>",
+    "<|header_end|>",
+    "<|im_start|>",
+    "<|im_end|>",
 ];
 const TAG: usize = 0;
 const FUNCTION: usize = 1;
 const FUNCTION_END: usize = 2;
-const HEADER: usize = 3;
+/// Markers before a role.
+const HEADERS: [usize; 3] = [3, 9, 11];
 const STOPS: std::ops::RangeInclusive<usize> = 5..=7;
+/// Markers that end a turn of Llama 4 and of ChatML. They are no stops, which every tokenizer would
+/// have to have for a constrained call.
+const ENDS: [usize; 2] = [8, 12];
 
 /// Names of tools that take code.
 const INTERPRETERS: [&str; 3] = ["python", "ipython", "code_interpreter"];
@@ -120,14 +129,14 @@ impl Parser for Llama3 {
             State::Head(TAG, head) if index == FUNCTION && head.trim_ascii().is_empty() => {
                 out.drop(out.held() - literal.len());
             }
-            _ => self.end(literal.len(), STOPS.contains(&index), true, out),
+            _ => self.end(literal.len(), STOPS.contains(&index) || ENDS.contains(&index), true, out),
         }
         match index {
             TAG | FUNCTION if !self.tools.is_empty() => self.state = State::Head(index, String::new()),
             TAG | FUNCTION | FUNCTION_END => self.read_as_prose(false, out),
             _ => {
                 out.drop_all();
-                self.state = if index == HEADER { State::Role } else { START };
+                self.state = if HEADERS.contains(&index) { State::Role } else { START };
             }
         }
     }

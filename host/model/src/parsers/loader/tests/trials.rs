@@ -259,6 +259,22 @@ fn bare_list_of_calls_is_read_by_the_python_parser() {
     }
 }
 
+/// JSON that no marker announces, in the turns of Llama 4 and of ChatML.
+#[test]
+fn bare_json_calls_are_read_by_the_parser_of_llama_3() {
+    let call = "{\"name\": \"q_z\", \"parameters\": {\"q\": \"z w\"}}";
+    let list = "[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]";
+    for (opening, written) in [
+        ("<|header_start|>assistant<|header_end|>\n\n", format!("{call}<|eot|>")),
+        ("<|im_start|>assistant\n", format!("{list}<|im_end|>\n")),
+    ] {
+        for model_type in ["llama4", "qwen2"] {
+            let (source, doubtful, why) = chosen(model(model_type, opening, &written)).unwrap();
+            assert_eq!((source.as_str(), doubtful), ("llama3", false), "{why}");
+        }
+    }
+}
+
 #[test]
 fn a_call_that_no_parser_reads_gets_none_and_is_shown() {
     for written in UNREAD {
