@@ -69,8 +69,7 @@ impl Played<'_> {
                 Origin::Request => vec![Piece::Text(run.to_owned())],
             };
             for piece in split {
-                let is_marker = |piece: Option<&Piece>| matches!(piece, Some(Piece::Marker(..)));
-                if with_line_ends && is_marker(all.last()) && is_marker(Some(&piece)) {
+                if with_line_ends && all.last().is_some_and(|last| last.touches(&piece)) {
                     all.push(Piece::Text("\n".to_owned()));
                 }
                 all.push(piece);

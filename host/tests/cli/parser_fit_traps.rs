@@ -83,7 +83,7 @@ fn unopened_turn_is_cut_at_a_tag() {
     assert_eq!(text["rendering"], "</think>zqtext first\nthen zqtextend<|im_end|>");
     let output = crate::parser_fit::fit("qwen3", Some(&template), &[]);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("nothing is proved, though the parser reads all 27 unopened probes"), "{text}");
+    assert!(text.contains("nothing is proved, though the parser reads all 28 unopened probes"), "{text}");
 }
 
 #[test]

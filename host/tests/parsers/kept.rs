@@ -134,7 +134,8 @@ fn every_kept_component_plays_its_cases_on_this_host() {
         let report = test(&cases, &parsers, 1).unwrap_or_else(|error| panic!("{error}"));
         // The components are older than this property.
         let is_due = |finding: &&Finding| finding.property != Property::NothingLost;
-        let failed: Vec<_> = report.findings.iter().filter(is_due).filter(|finding| !finding.passed).collect();
+        let failed: Vec<_> =
+            report.findings.iter().filter(is_due).filter(|finding| !finding.passed).collect();
         assert!(failed.is_empty() && report.cases >= 40, "{}: {failed:?}", component.display());
     }
 }

@@ -89,6 +89,18 @@ pub enum Piece {
     Marker(u32, String),
 }
 
+impl Piece {
+    /// Whether this marker and the next stand side by side, without white space.
+    pub fn touches(&self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Marker(_, one), Self::Marker(_, other)) => {
+                !one.ends_with(char::is_whitespace) && !other.starts_with(char::is_whitespace)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Expected result of a turn.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

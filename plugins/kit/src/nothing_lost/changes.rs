@@ -179,7 +179,6 @@ impl Recorded<'_> {
 
     /// A line end between two markers.
     fn white_space(&self) -> Vec<Changed> {
-        let is_marker = |at: usize| matches!(self.output[at], Piece::Marker(..));
         let calls: Vec<Item> = self.calls().map(|(_, call)| call.clone()).filter(is_json).collect();
         let values: Vec<Value> =
             calls.iter().filter_map(|call| serde_json::from_str(&call.text).ok()).collect();
@@ -188,7 +187,8 @@ impl Recorded<'_> {
             let both = [text(&self.output[at - 1]), text(&self.output[at])].concat();
             values.iter().flat_map(strings).any(|string| string.contains(both.trim()))
         };
-        let between = (1..self.length()).filter(|at| is_marker(at - 1) && is_marker(*at) && !is_value(*at));
+        let between =
+            (1..self.length()).filter(|at| self.output[at - 1].touches(&self.output[*at]) && !is_value(*at));
         let changed = |at: usize| Changed {
             what: format!(
                 "a line end between {:?} and {:?}",

@@ -158,7 +158,7 @@ impl Run {
         }
     }
 
-    fn takes(&self, char: char) -> bool {
+    pub(super) fn takes(&self, char: char) -> bool {
         let is_in = match self.class {
             Class::Any => true,
             Class::NoSpace => !char.is_whitespace(),

@@ -102,6 +102,8 @@ impl Writer<'_> {
                 Piece::Literal(text) => parts(text).for_each(|part| word(&self.marker(part))),
                 Piece::Space => word("gap?"),
                 Piece::Run(Run { group: Some(_), .. }) => word(group),
+                // A counter, of which the pattern wants a character at least.
+                Piece::Run(run) if run.is_some && run.takes('0') => word("\"0\""),
                 Piece::Run(_) | Piece::Gap | Piece::Edge(_) | Piece::Boundary => {}
             }
         }

@@ -12,7 +12,7 @@ const IMPORTS: u8 = 10;
 const EXPORTS: u8 = 11;
 /// Sizes in bytes; the interpreter of tables reads JSON and writes grammars.
 const LARGEST: usize = 100_000;
-const INTERPRETER: usize = 195_000;
+const INTERPRETER: usize = 250_000;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
