@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
-use grammar::ToolChoice;
+use grammar::{Template, ToolChoice};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
@@ -102,6 +102,7 @@ impl Served {
         let (engine, grammars) = (self.source.info(), &self.grammars);
         let generates = self.source.generates();
         let builder = ConstraintBuilder { job, parser, probe, engine, generates, grammars, caller };
+        check_inputs(job, parser)?;
         match job.demanding_field() {
             Some(field) if builder.engine.constraints.masks => builder.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
@@ -114,24 +115,36 @@ impl Served {
 impl Served {
     /// Lines on the grammars of custom tools that the model is shown and needn't follow: where the
     /// engine follows none, or the model's format can't carry one.
-    pub(super) fn unfollowed_grammars(&self, job: &Job) -> impl Iterator<Item = String> {
+    pub(super) fn unfollowed_grammars(&self, job: &Job) -> Vec<String> {
         let (engine, parser) = (self.source.info(), self.parsers.current());
         let why = if engine.constraints.masks || engine.constraints.grammar {
-            match parser.template() {
-                Some(template) => template.refuses_inputs(),
-                None => Some("this model's parser has no grammar"),
-            }
+            refuses_inputs(&parser)
         } else {
             Some("the engine follows no grammar of calls")
         };
-        let tools = why.filter(|_| job.may_call()).map(|why| {
-            let line =
-                move |name: &str| format!("grammar of tool {} is not followed: {why}", printable(name));
-            let tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some());
-            tools.map(move |tool| line(&tool.name)).collect::<Vec<_>>()
-        });
-        tools.into_iter().flatten()
+        let Some(why) = why.filter(|_| job.may_call()) else { return Vec::new() };
+        let line = |name: &str| format!("grammar of tool {} is not followed: {why}", printable(name));
+        let tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some());
+        tools.map(|tool| line(&tool.name)).collect()
     }
+}
+
+/// Why no grammar of a custom tool's input is followed in the parser's format, if none is.
+fn refuses_inputs(parser: &ParserBinding) -> Option<&'static str> {
+    parser.template().map_or(Some("this model's parser has no grammar"), Template::refuses_inputs)
+}
+
+/// Checks that the format can carry the grammars of the tools of which one has to be called.
+fn check_inputs(job: &Job, parser: &ParserBinding) -> Result<(), StartError> {
+    let is_demanded = |name: &str| match &job.demand.tool_choice {
+        ToolChoice::Required => true,
+        ToolChoice::Named(demanded) => demanded == name,
+        ToolChoice::Auto | ToolChoice::None => false,
+    };
+    let mut tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some() && is_demanded(&tool.name));
+    let (Some(tool), Some(why)) = (tools.next(), refuses_inputs(parser)) else { return Ok(()) };
+    let reason = format!("the grammar of tool {:?} can't be followed: {why}", tool.name);
+    Err(StartError::Constraint { field: ConstraintField::Tools, reason })
 }
 
 #[cfg(test)]

@@ -56,8 +56,8 @@ pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Demand, Expected)> 
     use Expected::{Constrained, Free, Refused};
     use Inputs::{BeforeText, Json};
     use ToolChoice::{Auto, Required};
-    let raw = |expected| if inputs == Json { Refused("can't be followed") } else { expected };
-    let whole = |word| raw(if inputs == BeforeText { Refused(word) } else { Constrained });
+    let raw = |expected| if inputs == Json { Constrained } else { expected };
+    let whole = |word| if inputs == BeforeText { Refused(word) } else { Constrained };
     let one = |syntax, definition| of(vec![custom(Some(grammar(syntax, definition)))], Required);
     let mut several = one("lark", PATCH);
     several.tools.extend([custom(Some(grammar("regex", TIME))), custom(None), tool("open", "{}")]);
@@ -66,11 +66,11 @@ pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Demand, Expected)> 
     }
     let perhaps = Demand { tool_choice: Auto, ..several.clone() };
     let mut all = vec![
-        ("a patch", one("lark", PATCH), raw(Constrained)),
-        ("a grammar with names of others", one("lark", NAMES), raw(Constrained)),
-        ("a regular expression", one("regex", TIME), raw(Constrained)),
-        ("an input that looks otherwise", one("regex", ALIKE), raw(Constrained)),
-        ("some with grammars", several, raw(Constrained)),
+        ("a patch", one("lark", PATCH), Constrained),
+        ("a grammar with names of others", one("lark", NAMES), Constrained),
+        ("a regular expression", one("regex", TIME), Constrained),
+        ("an input that looks otherwise", one("regex", ALIKE), Constrained),
+        ("some with grammars", several, Constrained),
         ("some with grammars may be called", perhaps, if inputs == Json { Free } else { Constrained }),
         ("a recursive grammar", one("lark", SUMS), whole("recursive")),
         ("a grammar that ignores white space", one("lark", SPACED), whole("%ignore")),

@@ -8,7 +8,7 @@ mod tests;
 use contract::ToolKind;
 
 use crate::Demand;
-use crate::lark::{ArgumentsRule, Callable, DemandedTurn, Lark, Markers, NO_INPUTS};
+use crate::lark::{ArgumentsRule, Callable, DemandedTurn, Lark, Markers};
 use crate::markers::{define_markers, no_token};
 use crate::template::check::{CALL, marker};
 use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
@@ -65,7 +65,8 @@ impl Template {
 
     /// Why no input of a custom tool follows the tool's grammar in this format, if none does.
     pub fn refuses_inputs(&self) -> Option<&'static str> {
-        self.directives.input.is_none().then_some(NO_INPUTS)
+        const WHY: &str = "this model's format writes the input of a custom tool as a string of JSON";
+        self.directives.input.is_none().then_some(WHY)
     }
 
     /// The stops that strings of a grammar can spell, and which therefore have to be tokens: all of

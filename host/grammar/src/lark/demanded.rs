@@ -10,10 +10,6 @@ use super::writer::{Lark, json};
 use crate::{Demand, ToolChoice, ToolDefinition};
 use contract::ToolKind;
 
-/// Why a format follows no grammars of inputs.
-pub(crate) const NO_INPUTS: &str =
-    "this model's format writes the input of a custom tool as a string of JSON";
-
 /// What a turn has to be.
 #[derive(Debug)]
 pub(crate) struct DemandedTurn<'a> {
@@ -63,12 +59,10 @@ impl<'a> DemandedTurn<'a> {
     ///
     /// Arguments follow the tool's schema where the tool is strict, or a call is demanded;
     /// otherwise they are any object. Inputs of custom tools follow the tools' grammars where the
-    /// format writes them as raw text (`has_inputs`), and are free elsewhere, unless a call is
-    /// demanded.
+    /// format writes them as raw text (`has_inputs`), and are free elsewhere.
     ///
     /// # Errors
-    /// One line naming the tool or schema, and what is wrong with it; or the demanded tool whose
-    /// grammar this format can't carry.
+    /// One line naming the tool or schema, and what is wrong with it.
     pub(crate) fn of(demand: &'a Demand, has_inputs: bool) -> Result<Option<Self>, String> {
         let has_grammar = |tool: &ToolDefinition| tool.kind == ToolKind::Custom && tool.grammar.is_some();
         let follows_inputs =
@@ -77,10 +71,6 @@ impl<'a> DemandedTurn<'a> {
             return Ok(None);
         }
         let mut turn = Self::demanded(demand)?;
-        let unfollowed = turn.tools.iter().find(|callable| !has_inputs && has_grammar(callable.tool));
-        if let Some(Callable { tool, .. }) = unfollowed.filter(|_| turn.is_demanded()) {
-            return Err(format!("the grammar of tool {:?} can't be followed: {NO_INPUTS}", tool.name));
-        }
         let inputs = turn.tools.iter_mut().enumerate().filter(|_| has_inputs);
         for (index, callable) in inputs {
             if let ArgumentsRule::Text(input) = &mut callable.arguments {

@@ -168,18 +168,6 @@ fn patch(syntax: &str, definition: &str) -> Demand {
 }
 
 #[test]
-fn demanded_input_whose_grammar_the_format_cannot_carry_is_refused() {
-    let auto = patch("regex", "a+");
-    assert!(DemandedTurn::of(&auto, false).unwrap().is_none());
-    for tool_choice in [ToolChoice::Required, ToolChoice::Named("patch".into())] {
-        let demand = Demand { tool_choice, ..auto.clone() };
-        let refused = DemandedTurn::of(&demand, false).unwrap_err();
-        assert!(refused.starts_with("the grammar of tool \"patch\" can't be followed"), "{refused}");
-        assert!(DemandedTurn::of(&demand, true).unwrap().is_some());
-    }
-}
-
-#[test]
 fn input_ending_at_a_token_is_its_own_grammar() {
     let grammar =
         input("lark", "?start: a+ -> all // end\n%import common.LF\na: \"}\" | LF\n", true).unwrap();

@@ -48,6 +48,8 @@ pub struct Call {
     foreign: Foreign,
     /// Whether another object is around the call's, whose end closes the call.
     is_inner: bool,
+    /// Whether the name that is being read may go on with a marker: that of a declared tool does.
+    name_has_marker: bool,
 }
 
 /// Offsets of the arguments in the call, quotes excluded, and their route.
@@ -101,10 +103,24 @@ impl Call {
     }
 
     /// Whether the next byte is inside a string of the JSON that may hold a marker: keys of the
-    /// call and the tool's name don't.
+    /// call and the tool's name don't, unless a declared tool's name does.
     pub fn in_string(&self) -> bool {
-        let in_name = self.key == Key::Name && self.scanner.depth() == 1;
-        self.scanner.in_string() && !self.scanner.in_key() && !in_name
+        self.scanner.in_string() && !self.scanner.in_key() && (!self.in_name() || self.name_has_marker)
+    }
+
+    /// Whether the next byte is inside the tool's name.
+    fn in_name(&self) -> bool {
+        self.key == Key::Name && self.scanner.depth() == 1
+    }
+
+    /// Notes whether a declared tool's name goes on with what a marker begins with.
+    fn notice_name(&mut self, tools: &Tools) {
+        let name = if self.in_name() { self.scanner.raw_string() } else { None };
+        let goes_on = |name: &[u8], declared: &str| {
+            let rest = declared.as_bytes().strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(b"<") || rest.starts_with(b"["))
+        };
+        self.name_has_marker = name.is_some_and(|name| tools.names().any(|one| goes_on(name, one)));
     }
 
     /// Reads `text`; `tools` are the tools that may be called.
@@ -159,6 +175,7 @@ impl Call {
             index += bytes;
         }
         out.take(route, run);
+        self.notice_name(tools);
         self.look_ahead(out);
         Progress::Unfinished
     }

@@ -22,13 +22,15 @@ pub(super) struct Ahead<'a> {
     is_bare: bool,
     /// Whether a key, or the call's end, was read.
     is_plain: bool,
+    /// Whether the rest ends in what may be a key.
+    in_key: bool,
     /// Whether the end of a list was read behind the call's.
     ends_list: bool,
 }
 
 impl<'a> Ahead<'a> {
     pub(super) fn new(frames: &'a [Frame], rest: &'a [u8], quote: Option<u8>, is_bare: bool) -> Self {
-        Self { frames, rest, quote, is_bare, is_plain: false, ends_list: false }
+        Self { frames, rest, quote, is_bare, is_plain: false, in_key: false, ends_list: false }
     }
 
     /// Whether a value ended before the rest; `None` if more must be known.
@@ -38,7 +40,7 @@ impl<'a> Ahead<'a> {
         let is_long = bytes.trim_ascii_start().len() >= WINDOW || bytes.len() > HELD;
         // The text is cut between characters.
         let decides = is_long && std::str::from_utf8(bytes).is_ok();
-        found.or_else(|| decides.then_some(self.is_plain))
+        found.or_else(|| decides.then_some(self.is_plain || self.in_key))
     }
 
     /// Whether the rest ends the call, as far as it goes, and the list around it, where there is one
@@ -86,6 +88,7 @@ impl<'a> Ahead<'a> {
     fn key(&mut self) -> Option<bool> {
         let quote = self.rest[0];
         let key = if matches!(quote, b'"' | b'\'') {
+            self.in_key = true;
             self.rest[1..].iter().position(|byte| *byte == quote)? + 2
         } else {
             let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80;
@@ -95,6 +98,7 @@ impl<'a> Ahead<'a> {
         if key == 0 {
             return Some(false);
         }
+        self.in_key = true;
         match self.skip(b" \n\r\t")? {
             b':' => Some(true),
             b'=' => {
