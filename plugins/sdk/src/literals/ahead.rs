@@ -91,7 +91,7 @@ impl<'a> Ahead<'a> {
             self.in_key = true;
             self.rest[1..].iter().position(|byte| *byte == quote)? + 2
         } else {
-            let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80;
+            let is_name = |byte: &u8| !byte.is_ascii_whitespace() && !b":=,()[]{}<\"'".contains(byte);
             self.rest.iter().take_while(|byte| is_name(byte)).count()
         };
         self.rest = &self.rest[key..];
