@@ -1,4 +1,4 @@
-//! Parser for Llama 3.1, 3.2 and 3.3, and for Llama 4 and models in ChatML that write the same:
+//! Parser for Llama 3.1, 3.2 and 3.3, and for Llama 4 and models in `ChatML` that write the same:
 //! JSON calls, `<|python_tag|>` and `<function=NAME>{…}</function>`.
 //!
 //! Calls are looked for where the request declares tools and allows calling them; otherwise all of
@@ -44,7 +44,7 @@ const FUNCTION_END: usize = 2;
 /// Markers before a role.
 const HEADERS: [usize; 3] = [3, 9, 11];
 const STOPS: std::ops::RangeInclusive<usize> = 5..=7;
-/// Markers that end a turn of Llama 4 and of ChatML. They are no stops, which every tokenizer would
+/// Markers that end a turn of Llama 4 and of `ChatML`. They are no stops, which every tokenizer would
 /// have to have for a constrained call.
 const ENDS: [usize; 2] = [8, 12];
 

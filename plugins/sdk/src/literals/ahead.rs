@@ -12,6 +12,16 @@ use super::{HELD, Opening, scalar};
 /// Bytes that decide, white space in front aside.
 const WINDOW: usize = 48;
 
+/// What shows that a string has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    Nothing,
+    /// The rest ends in what may be a key.
+    PerhapsKey,
+    /// A key with its sign, or the call's end.
+    Plain,
+}
+
 /// Reader of what stands behind a quote.
 #[derive(Debug)]
 pub(super) struct Ahead<'a> {
@@ -20,17 +30,14 @@ pub(super) struct Ahead<'a> {
     /// The string's quote; none if it is a marker.
     quote: Option<u8>,
     is_bare: bool,
-    /// Whether a key, or the call's end, was read.
-    is_plain: bool,
-    /// Whether the rest ends in what may be a key.
-    in_key: bool,
+    shown: Shown,
     /// Whether the end of a list was read behind the call's.
     ends_list: bool,
 }
 
 impl<'a> Ahead<'a> {
     pub(super) fn new(frames: &'a [Frame], rest: &'a [u8], quote: Option<u8>, is_bare: bool) -> Self {
-        Self { frames, rest, quote, is_bare, is_plain: false, in_key: false, ends_list: false }
+        Self { frames, rest, quote, is_bare, shown: Shown::Nothing, ends_list: false }
     }
 
     /// Whether a value ended before the rest; `None` if more must be known.
@@ -40,7 +47,7 @@ impl<'a> Ahead<'a> {
         let is_long = bytes.trim_ascii_start().len() >= WINDOW || bytes.len() > HELD;
         // The text is cut between characters.
         let decides = is_long && std::str::from_utf8(bytes).is_ok();
-        found.or_else(|| decides.then_some(self.is_plain || self.in_key))
+        found.or_else(|| decides.then_some(self.shown != Shown::Nothing))
     }
 
     /// Whether the rest ends the call, as far as it goes, and the list around it, where there is one
@@ -52,7 +59,7 @@ impl<'a> Ahead<'a> {
     /// Whether the string has ended, as far as the rest goes: a key is behind it, or the call's end.
     pub(super) fn shows_end(mut self, in_list: bool) -> bool {
         self.behind_value() != Some(false)
-            && self.is_plain
+            && self.shown == Shown::Plain
             && (!self.frames.is_empty() || self.ends_list || !in_list)
     }
 
@@ -78,7 +85,9 @@ impl<'a> Ahead<'a> {
             }
             _ if self.rest[0] == frame.close => {
                 (self.frames, self.rest) = (&self.frames[..self.frames.len() - 1], &self.rest[1..]);
-                self.is_plain |= self.frames.is_empty();
+                if self.frames.is_empty() {
+                    self.shown = Shown::Plain;
+                }
                 self.behind_value()
             }
             _ => Some(false),
@@ -88,7 +97,7 @@ impl<'a> Ahead<'a> {
     fn key(&mut self) -> Option<bool> {
         let quote = self.rest[0];
         let key = if matches!(quote, b'"' | b'\'') {
-            self.in_key = true;
+            self.shown = self.shown.max(Shown::PerhapsKey);
             self.rest[1..].iter().position(|byte| *byte == quote)? + 2
         } else {
             let is_name = |byte: &u8| !byte.is_ascii_whitespace() && !b":=,()[]{}<\"'".contains(byte);
@@ -98,11 +107,11 @@ impl<'a> Ahead<'a> {
         if key == 0 {
             return Some(false);
         }
-        self.in_key = true;
+        self.shown = self.shown.max(Shown::PerhapsKey);
         match self.skip(b" \n\r\t")? {
             b':' => Some(true),
             b'=' => {
-                self.is_plain = true;
+                self.shown = Shown::Plain;
                 Some(*self.rest.get(1)? != b'=')
             }
             _ => Some(false),
