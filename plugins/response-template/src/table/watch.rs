@@ -256,8 +256,8 @@ impl Table {
                 _ => Named::BeforeTag,
             };
             // In a call's JSON, what begins like JSON is JSON.
-            let in_json = in_call && place.within != Within::Done;
-            let is_json = |open: &Delimiter| in_json && is_json(&self.markers.0[open.trigger]);
+            let inside = in_call && place.within != Within::Done;
+            let is_json = |open: &Delimiter| inside && is_json(&self.markers.0[open.trigger]);
             let counts = |open: &&Delimiter| !place.tools.is_empty() && !is_json(open);
             let mut all = |meaning, delimiters: &[Delimiter], named| {
                 delimiters.iter().filter(counts).for_each(|open| see(meaning, open, named));
