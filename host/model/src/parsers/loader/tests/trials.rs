@@ -259,7 +259,7 @@ fn bare_list_of_calls_is_read_by_the_python_parser() {
     }
 }
 
-/// JSON that no marker announces, in the turns of Llama 4 and of ChatML.
+/// JSON that no marker announces, in the turns of Llama 4 and of `ChatML`.
 #[test]
 fn bare_json_calls_are_read_by_the_parser_of_llama_3() {
     let call = "{\"name\": \"q_z\", \"parameters\": {\"q\": \"z w\"}}";
