@@ -111,7 +111,7 @@ fn mutants_of_a_table_fail_a_named_probe() {
         ("delimiter", "</parameter>", "</param>", "one-argument"),
         ("trim", "\"</think>\"", "\"</think>\", \"content_args\": { \"strip\": false }", "reasoning-text"),
         ("kind", "<think>", "<thought>", "reasoning-call"),
-        ("lost call", r"</function>\\s*</tool_call>", r"<\\|im_end\\|>", "two-tools"),
+        ("lost call", r"</function>\\s*</tool_call>", r"<\\|im_end\\|>", "no-arguments-first"),
         ("name", "<function=(?P<name>", "<function(?P<name>", "another-name"),
     ] {
         assert!(TABLE.contains(from), "{what}");
