@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::case::{End, MarkerMode, Piece, by_marker};
-use super::nothing_lost::{Changed, Recorded, as_text, declare_broken_tool};
+use super::nothing_lost::{Changed, CompletedTurn, as_text, declare_broken_tool};
 use super::{Item, LostQuote, Player, lost_quotes};
 use contract::{FinishReason, Request};
 use parser_sdk::Parser;
@@ -149,7 +149,7 @@ impl Script<'_> {
         if end != End::Completed {
             return Ok(());
         }
-        let recorded = Recorded {
+        let recorded = CompletedTurn {
             markers: &descriptor.markers,
             stops: &descriptor.stops,
             reasoning_end: descriptor.reasoning_end.as_deref(),

@@ -100,23 +100,14 @@ impl Output {
         self.rest(Route::Drop);
     }
 
-    /// Drops `text` up to and with its first line feed, or all of `text` if it has none; `text`
-    /// must be all that is held. Returns the line's length in bytes, its line feed included, or
-    /// `None` if the line goes on.
-    pub fn drop_line(&mut self, text: &[u8]) -> Option<usize> {
-        let end = text.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
-        self.drop(end.unwrap_or(text.len()));
-        end
-    }
-
-    /// Drops the held word behind a turn's marker, the turn's role, once white space in `text`, the
-    /// youngest held bytes, ends it. Returns whether it is a role; `None` while it goes on. A marker
-    /// or the turn's end makes it one, too.
+    /// Drops the held word behind a turn's marker, the turn's role, once a line end in `text`, the
+    /// youngest held bytes, ends it. Returns whether it is a role, and no word of prose; `None` while
+    /// it goes on. A marker or the turn's end makes it one, too.
     pub fn drop_role(&mut self, text: &[u8]) -> Option<bool> {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let end = text.iter().position(|byte| !is_word(byte));
         let bytes = self.held - text.len() + end.unwrap_or(text.len());
-        let is_role = bytes <= ROLE && end.is_none_or(|end| text[end].is_ascii_whitespace());
+        let is_role = bytes <= ROLE && end.is_none_or(|end| matches!(text[end], b'\n' | b'\r'));
         if is_role && end.is_some() {
             self.drop(bytes);
         }

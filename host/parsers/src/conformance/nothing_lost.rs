@@ -4,7 +4,7 @@
 
 use parser_kit::Item;
 use parser_kit::case::{End, MarkerMode, Piece};
-use parser_kit::nothing_lost::{Changed, Recorded, as_text};
+use parser_kit::nothing_lost::{Changed, CompletedTurn, as_text};
 
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
@@ -40,7 +40,7 @@ fn check_changes(recording: &Recording, output: &[Piece], seed: u64, most: usize
         return;
     }
     let descriptor = recording.subject.descriptor();
-    let changes = Recorded {
+    let changes = CompletedTurn {
         markers: &descriptor.markers,
         stops: &descriptor.stops,
         reasoning_end: descriptor.reasoning_end.as_deref(),

@@ -5,7 +5,6 @@
 //! `items` owns it.
 
 mod parameters;
-mod repeated;
 mod value;
 
 use std::sync::Arc;

@@ -5,10 +5,12 @@
 //! no place is written twice. A value that is a string goes out as it comes; one that may be
 //! something else waits until that is excluded, or for its end.
 
+mod repeated;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::repeated::Repeated;
+use self::repeated::Repeated;
 use super::value::Value;
 use crate::step_error::StepError;
 use crate::values::Schema;
@@ -34,15 +36,15 @@ pub(super) struct Parameters {
     /// The tool's schema, once a place inside a value was asked for.
     schema: Option<Schema>,
     /// Places that have been written, lists and objects among them.
-    pub(super) written: BTreeSet<Vec<Segment>>,
+    written: BTreeSet<Vec<Segment>>,
     /// Objects and lists that are open, from the arguments themselves on.
-    pub(super) open: Vec<Container>,
+    open: Vec<Container>,
     /// Place of the innermost of them.
-    pub(super) inner: Vec<Segment>,
+    inner: Vec<Segment>,
     /// Place of the open value.
-    pub(super) place: Vec<Segment>,
+    place: Vec<Segment>,
     value: Option<Value>,
-    pub(super) repeated: Repeated,
+    repeated: Repeated,
     has_misfit: bool,
 }
 
@@ -59,9 +61,9 @@ enum Fit {
 
 /// An open object or list.
 #[derive(Debug)]
-pub(super) struct Container {
+struct Container {
     is_list: bool,
-    pub(super) members: u32,
+    members: u32,
 }
 
 impl Parameters {
@@ -218,7 +220,7 @@ impl Parameters {
         if goes_on { Ok(()) } else { Err(StepError::Place) }
     }
 
-    pub(super) fn open_container(&mut self, first: &Segment, out: &mut String) {
+    fn open_container(&mut self, first: &Segment, out: &mut String) {
         let is_list = matches!(first, Segment::Item(_));
         out.push(if is_list { '[' } else { '{' });
         self.open.push(Container { is_list, members: 0 });
@@ -231,7 +233,7 @@ impl Parameters {
     }
 
     /// Writes what stands before a member of the innermost container.
-    pub(super) fn member(&mut self, segment: &Segment, out: &mut String) {
+    fn member(&mut self, segment: &Segment, out: &mut String) {
         let Some(container) = self.open.last_mut() else { return };
         if container.members > 0 {
             out.push_str(", ");
@@ -245,7 +247,7 @@ impl Parameters {
     }
 
     /// Types that the value at this place may have.
-    pub(super) fn types(&mut self, path: &[Segment]) -> Types {
+    fn types(&mut self, path: &[Segment]) -> Types {
         let Some(tool) = self.tool.map(|at| &self.tools[at]) else { return Types::STRING };
         if let [Segment::Key(key)] = path {
             let listed = tool.parameters.iter().find(|parameter| parameter.name == *key);

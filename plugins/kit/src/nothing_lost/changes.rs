@@ -3,17 +3,19 @@
 use seeded::SplitMix64;
 use serde_json::Value;
 
-use super::{BROKEN_TOOL, Changed, MarkedValue, Must, Recorded, is_json, strings, text};
+use super::{BROKEN_TOOL, Changed, CompletedTurn, MarkedValue, Must, is_json, strings, text};
 use crate::case::Piece;
 use crate::{Head, Item};
 
-/// A sentence that no format has as markup, and the word by which it is found.
+/// A sentence that no format has as markup: by itself, and joined to the marker in front of it. The
+/// word by which it is found.
 const SENTENCE: &str = " Mind the quoll, it bites. ";
+const JOINED: &str = "quoll bites are nasty. ";
 const WORD: &str = "quoll";
 /// Most random places of a value at which each marker is put.
 const PLACES: usize = 2;
 
-impl Recorded<'_> {
+impl CompletedTurn<'_> {
     /// The changed streams; the seed chooses places inside values.
     pub fn changes(&self, seed: u64) -> Vec<Changed> {
         let mut all = self.sentences();
@@ -47,12 +49,17 @@ impl Recorded<'_> {
 
     /// A sentence at the turn's beginning, its end, and around each marker.
     fn sentences(&self) -> Vec<Changed> {
-        let at = |at| Changed {
-            what: format!("a sentence before {:?}", self.output.get(at).map_or("", text)),
-            output: self.with(at, &[Piece::Text(SENTENCE.to_owned())]),
-            must: Must::Say(WORD),
+        let at = |at: usize| {
+            let is_behind_marker = at == 0 || matches!(self.output[at - 1], Piece::Marker(..));
+            // Joined to a name it would be part of the name.
+            let joined = is_behind_marker.then_some(JOINED);
+            [SENTENCE].into_iter().chain(joined).map(move |sentence| Changed {
+                what: format!("{sentence:?} before {:?}", self.output.get(at).map_or("", text)),
+                output: self.with(at, &[Piece::Text(sentence.to_owned())]),
+                must: Must::Say(WORD),
+            })
         };
-        (0..=self.length()).map(at).collect()
+        (0..=self.length()).flat_map(at).collect()
     }
 
     /// Each marker inside each string of a call that the output spells once.

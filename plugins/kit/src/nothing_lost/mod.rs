@@ -2,8 +2,8 @@
 //! anywhere, markup inside a value, a call that breaks off before the next, reasoning without its
 //! end, white space between markers. Native tests and `host parser test` play the same streams.
 //!
-//! Invariant: a change demands no more than what every format can keep: a turn that isn't completed
-//! tells the client so, and is never wrong. What a call before the change had in it stays there.
+//! Invariant: a change demands no more than what every format can keep. A turn that isn't completed
+//! tells its client so, and keeps every demand but [`Must::Call`].
 
 mod changes;
 
@@ -18,7 +18,7 @@ pub const BROKEN_TOOL: &str = "look_up";
 
 /// A recorded turn, completed, with its markers as tokens.
 #[derive(Debug, Clone, Copy)]
-pub struct Recorded<'a> {
+pub struct CompletedTurn<'a> {
     /// Literals of the parser's markers.
     pub markers: &'a [String],
     /// Indices of those that end the turn.

@@ -4,7 +4,8 @@
 //! or the end.
 //!
 //! Invariant: no more than [`WINDOW`] bytes decide, white space in front aside, however the stream
-//! is cut. What they don't decide is a key, and then text of the string, or stands behind one.
+//! is cut. Where they don't, the string has ended if they end in what may be a key, and else they are
+//! its text.
 
 use super::frame::{Frame, Kind};
 use super::{HELD, Opening, scalar};

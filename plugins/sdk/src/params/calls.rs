@@ -4,14 +4,10 @@
 //! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out
 //! as prose.
 
-use super::attributes::is_name;
 use super::{ArgumentsWriter, CallReader, Mark, Progress, Style};
 use std::sync::Arc;
 
 use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
-
-/// Longest line of a turn's role, in bytes.
-const ROLE: usize = 48;
 
 /// The tools of a stream, the call that is open, if one is, and the prose around calls.
 ///
@@ -96,15 +92,15 @@ pub struct Calls {
     pub prose: Prose,
     style: Style,
     open: Option<CallReader>,
-    /// The line behind a turn's marker as far as it has been read, which names the turn's role.
-    role: Option<String>,
+    /// Whether the next text is the role behind a turn's marker.
+    in_role: bool,
 }
 
 impl Calls {
     /// Reader of one stream of a format that spells parameters in this style.
     pub fn new(request: &Request, style: Style) -> Self {
         let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
-        Self { tools, declared, prose: Prose::default(), style, open: None, role: None }
+        Self { tools, declared, prose: Prose::default(), style, open: None, in_role: false }
     }
 
     /// Reads text that isn't part of a call's header.
@@ -117,42 +113,28 @@ impl Calls {
                 }
                 None => call.look_ahead(out),
             },
-            None if self.role.is_some() => self.read_role(text, out),
+            None if self.in_role => {
+                self.in_role = out.drop_role(text.as_bytes()).is_none();
+                if !self.in_role && out.held() > 0 {
+                    self.prose.flow(out);
+                }
+            }
             None => self.prose.flow(out),
         }
     }
 
-    /// Drops the held marker that begins a turn. The line behind the marker is dropped as well if
-    /// it is one word, the turn's role; content follows.
+    /// Drops the held marker that begins a turn. The word behind the marker, the turn's role, is
+    /// dropped as well; content follows.
     pub fn begin_turn(&mut self, out: &mut Output) {
         out.drop_all();
         self.prose.turn_to_content();
-        self.role = Some(String::new());
-    }
-
-    /// Reads the line of a turn's role.
-    fn read_role(&mut self, text: &str, out: &mut Output) {
-        let end = text.find('\n');
-        let Some(role) = &mut self.role else { return };
-        role.push_str(&text[..end.unwrap_or(text.len())]);
-        let is_role = role.len() <= ROLE && is_name(role.trim());
-        if !is_role {
-            self.role = None;
-            self.prose.flow(out);
-        } else if let Some(end) = end {
-            self.role = None;
-            let behind = &text[end + 1..];
-            out.drop(out.held() - behind.len());
-            if !behind.is_empty() {
-                self.prose.flow(out);
-            }
-        }
+        self.in_role = true;
     }
 
     /// Reads a marker, whose `literal` is the youngest held text. Returns whether the marker is
     /// dealt with; outside calls it never is.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
-        if self.role.take().is_some() {
+        if std::mem::take(&mut self.in_role) {
             out.drop(out.held() - literal.len());
         }
         let Some(call) = &mut self.open else { return false };
@@ -203,7 +185,7 @@ impl Calls {
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.open {
             Some(call) => call.finish(reason, out),
-            None if self.role.is_some() => out.drop_all(),
+            None if self.in_role => out.drop_all(),
             None => self.prose.release(0, out),
         }
     }

@@ -4,8 +4,8 @@
 //! Invariant: only where the schema has a list and nothing else does a value wait for the next one,
 //! and it is a list only if that comes; alone it is the string that it is.
 
-use super::parameters::Parameters;
-use super::value::write_typed;
+use super::Parameters;
+use crate::call::value::write_typed;
 use contract::{Segment, Types};
 
 /// What is known of values of the same place.
