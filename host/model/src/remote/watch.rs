@@ -111,10 +111,11 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
     let probe_request =
         ProbeRequest { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
     let (facts, doubts) = probe(upstream, &probe_request).await?;
-    announce(upstream, &facts, &doubts);
     pool.router.set_slots(upstream.name(), facts.slots);
-    upstream.set_facts(Some(facts));
+    upstream.set_facts(Some(facts.clone()));
     pool.router.set_up(upstream.name(), true);
+    // An engine that is said to be found takes requests.
+    announce(upstream, &facts, &doubts);
     Ok(())
 }
 
