@@ -7,27 +7,16 @@
 use parser_sdk::params::ArgumentsWriter;
 use parser_sdk::{Output, Reading, Route};
 
-use crate::table::Within;
+use crate::table::{Lines, Within};
 
 /// Longest key, and longest white space inside a value that is held, in bytes.
 const KEY: usize = 256;
-
-/// How lines are spelt.
-#[derive(Debug, Clone)]
-pub(crate) struct Spelling {
-    /// What ends a line.
-    pub(crate) line: String,
-    /// What stands behind a key.
-    pub(crate) key: String,
-    /// Whether white space around keys and values is markup.
-    pub(crate) trims: bool,
-}
 
 /// The arguments of one call.
 #[derive(Debug)]
 pub(crate) struct LineArguments {
     arguments: ArgumentsWriter,
-    spelling: Spelling,
+    spelling: Lines,
     place: Place,
     /// The text that is held.
     pending: String,
@@ -43,7 +32,7 @@ enum Place {
 }
 
 impl LineArguments {
-    pub(crate) fn new(arguments: ArgumentsWriter, spelling: Spelling) -> Self {
+    pub(crate) fn new(arguments: ArgumentsWriter, spelling: Lines) -> Self {
         Self { arguments, spelling, place: Place::Key, pending: String::new() }
     }
 
@@ -91,7 +80,7 @@ impl LineArguments {
 
     /// Reads a key. Returns whether more can be read, and nothing if there are words without a key.
     fn key(&mut self, out: &mut Output) -> Option<bool> {
-        let Spelling { line, key, .. } = &self.spelling;
+        let Lines { line, key, .. } = &self.spelling;
         let (line_at, key_at) = (self.pending.find(line), self.pending.find(key));
         let (line, key) = (line.len(), key.len());
         match (line_at, key_at) {

@@ -1,8 +1,7 @@
 //! Reads where a call's name and arguments stand, and how the arguments are spelt.
 
 use super::json::Json;
-use super::{Delimiter, Kind, Parameter, Pattern, Piece, Run, Table, parse};
-use crate::lines::Spelling;
+use super::{Delimiter, Kind, Lines, Parameter, Pattern, Piece, Run, Table, parse};
 
 impl Table {
     /// Reads a `transform`, which says where a call's name and arguments stand.
@@ -145,7 +144,7 @@ fn lines(args: &Json) -> Result<Kind, String> {
         text => Ok(text.unwrap_or(usual).to_owned()),
     });
     let trims = args.get("strip") != Some(&Json::Bool(false));
-    Ok(Kind::Lines(Spelling { line: line?, key: key?, trims }))
+    Ok(Kind::Lines(Lines { line: line?, key: key?, trims }))
 }
 
 /// Checks that values are text, or JSON: both are typed by the tool's schema.

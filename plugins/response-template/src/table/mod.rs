@@ -9,8 +9,6 @@
 
 use parser_sdk::{Route, Trim};
 
-use crate::lines::Spelling;
-
 mod active;
 mod calls;
 mod delimiter;
@@ -95,7 +93,7 @@ pub(crate) enum Kind {
     Named(Option<Parameter>),
     /// A call whose name stands in the opening delimiter. The region contains the arguments as
     /// lines.
-    Lines(Spelling),
+    Lines(Lines),
     /// Calls in Python.
     Python,
     /// A call whose name stands in the opening delimiter. The region contains the arguments in a
@@ -121,6 +119,17 @@ pub(crate) struct Parameter {
     pub(crate) spaced: bool,
     /// Whether several values of a parameter that is a list are its items.
     pub(crate) merges: bool,
+}
+
+/// Spelling of arguments as lines.
+#[derive(Debug, Clone)]
+pub(crate) struct Lines {
+    /// What ends a line.
+    pub(crate) line: String,
+    /// What stands behind a key.
+    pub(crate) key: String,
+    /// Whether white space around keys and values is markup.
+    pub(crate) trims: bool,
 }
 
 impl Kind {
