@@ -1,6 +1,6 @@
 """Derives a parser for each chat template by `host parser derive`, and prints the matrix: which installed parser fits, else whether one was derived that passes, else why not.
 
-`derive.py FOLDER` takes every *.jinja in FOLDER. `--force` derives also where an installed parser fits. Nothing of the templates is kept.
+`derive.py FOLDER` takes every *.jinja in FOLDER. `--force` derives also where an installed parser fits. A crate is built, which needs wasm32-unknown-unknown in rustup or plugins/.toolchain/bin in PATH. Nothing of the templates is kept.
 """
 import collections
 import pathlib
@@ -18,7 +18,7 @@ OUTCOMES = {0: "derived", 1: "doesn't pass", 2: "can't run", 3: "refused"}
 def row(template, force, folder):
     """Returns the outcome of a template and a line about it."""
     make_model(folder, template, special_tokens(template))
-    command = [HOST, "parser", "derive", "--model", folder, "--out", folder / "out", *(["--force"] if force else [])]
+    command = [HOST, "parser", "derive", "--model", folder, "--out", folder / "out", "--build", *(["--force"] if force else [])]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     fits = re.search(r"(\S+) fits: ", run.stdout)
     if fits:
