@@ -120,6 +120,8 @@ pub struct TestServer {
     pub admin: SocketAddr,
     /// First model that it serves.
     pub model: Model,
+    /// The keys that its clients may use.
+    pub keys: Keys,
     stop: Option<oneshot::Sender<()>>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -151,7 +153,7 @@ impl TestServer {
         let models =
             Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.clone(), mcp, seal, ..Defaults::default() };
-        let access = Access { keys, named: Named::new(hosts, cors_origins), no_web_socket };
+        let access = Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
@@ -169,7 +171,7 @@ impl TestServer {
         };
         #[expect(clippy::disallowed_methods, reason = "owned by the TestServer, which awaits it")]
         let task = tokio::spawn(running);
-        Self { address, admin, model: models.first().clone(), stop: Some(stop), task }
+        Self { address, admin, model: models.first().clone(), keys, stop: Some(stop), task }
     }
 
     /// Tells the server to stop, and returns while it drains.

@@ -68,6 +68,12 @@ impl ApiError {
         self
     }
 
+    /// 400: a request for a WebSocket has a body.
+    pub fn upgrade_with_body() -> Self {
+        let message = "A request that asks for a WebSocket can't have a body: send what is in it as the socket's first message.";
+        Self::new(400, "invalid_request_error", "malformed_request", message)
+    }
+
     /// 401: no key, or not the right one.
     pub fn unauthorised() -> Self {
         let message = "Missing or wrong API key: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`.";

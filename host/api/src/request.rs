@@ -1,6 +1,7 @@
 //! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the
 //! transport needs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use super::options;
 use super::seal::Seal;
 use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
 use mcp::McpServers;
+use model::accounts::Principal;
 use model::limits::Limits;
 use model::{Job, Model};
 
@@ -119,6 +121,14 @@ impl Defaults {
             context: model.context(),
             ..self.clone()
         }
+    }
+
+    /// These defaults for a request of `owner`.
+    pub fn for_owner(&self, owner: &Principal) -> Cow<'_, Self> {
+        if *owner == Principal::default() {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { seal: self.seal.of(owner), ..self.clone() })
     }
 
     /// Reads a list of token ids, of which the context must hold all.

@@ -2,9 +2,10 @@
 //! nobody else can read or change it.
 //!
 //! A sealed text is base64url of: version (1 byte) ‖ id of the key (8) ‖ nonce (24, random) ‖
-//! XChaCha20-Poly1305 of the text with its tag. The associated data are version, key id and
-//! `purpose`, which says what the text is for. The model isn't among them: clients may change
-//! models in the middle of a conversation, and could as well send the text in the clear.
+//! XChaCha20-Poly1305 of the text with its tag. The associated data are version, key id, the
+//! principal that it belongs to, and `purpose`, which says what the text is for. The model isn't
+//! among them: clients may change models in the middle of a conversation, and could as well send
+//! the text in the clear. Texts of version 1 name no owner, and are opened where there are no keys.
 //!
 //! A signature proves that this server wrote a text that is in the clear: base64url of version ‖ id
 //! of the key ‖ HMAC-SHA256 of purpose and text, under a key derived from the sealing key.
@@ -20,11 +21,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac as _};
+use model::accounts::Principal;
 use sha2::{Digest, Sha256};
 
 pub use key_file::KeyFileError;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// The version whose sealed texts name no owner. Signatures are the same in both.
+const OWNERLESS: u8 = 1;
 const ID: usize = 8;
 const NONCE: usize = 24;
 const HEAD: usize = 1 + ID;
@@ -32,10 +36,13 @@ const HEAD: usize = 1 + ID;
 /// Length of a key in bytes.
 pub(crate) const KEY_BYTES: usize = 32;
 
-/// The keys of one server: the first one seals and signs, all of them open and verify. Cheap to
-/// clone.
+/// The keys of one server: the first one seals and signs, all of them open and verify. What it
+/// seals belongs to a principal. Cheap to clone.
 #[derive(Clone)]
-pub struct Seal(Arc<[Key]>);
+pub struct Seal {
+    keys: Arc<[Key]>,
+    owner: Principal,
+}
 
 struct Key {
     /// Hash of the key, by which the key of a sealed text is found. It reveals nothing of the key.
@@ -54,19 +61,26 @@ pub enum OpenError {
     /// The text was sealed with a key that this server doesn't have.
     #[error("it was made with another key: by another server, or by this one before its key was replaced")]
     Foreign,
-    /// The tag is wrong: the text was changed, or its purpose is another.
-    #[error("it was changed after this server made it, or it was made for something else")]
+    /// The tag is wrong: the text was changed, or its purpose or its owner is another.
+    #[error("it was changed after this server made it, or it was made for something or somebody else")]
     Tampered,
 }
 
 impl Seal {
-    /// A seal with `keys`: the first one seals and signs, all of them open and verify.
+    /// A seal with `keys`: the first one seals and signs, all of them open and verify. It is that of
+    /// requests without keys.
     ///
     /// # Panics
     /// If `keys` is empty.
     pub fn new(keys: &[[u8; KEY_BYTES]]) -> Self {
         assert!(!keys.is_empty(), "a seal has a key");
-        Self(keys.iter().map(Key::new).collect())
+        Self { keys: keys.iter().map(Key::new).collect(), owner: Principal::default() }
+    }
+
+    /// The seal of what belongs to `owner`.
+    #[must_use]
+    pub fn of(&self, owner: &Principal) -> Self {
+        Self { keys: Arc::clone(&self.keys), owner: owner.clone() }
     }
 
     /// A seal with a random key, which only this process has.
@@ -84,11 +98,11 @@ impl Seal {
     /// # Panics
     /// If the system has no randomness to give, or the text has more than 256 GiB.
     pub(crate) fn seal(&self, purpose: &str, text: &str) -> String {
-        let key = &self.0[0];
+        let key = &self.keys[0];
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).expect("the system gives randomness");
         let head = key.head();
-        let payload = Payload { msg: text.as_bytes(), aad: &associated(purpose, &head) };
+        let payload = Payload { msg: text.as_bytes(), aad: &self.associated(purpose, &head) };
         let sealed = key.cipher.encrypt(&XNonce::from(nonce), payload).expect("the text is short enough");
         URL_SAFE_NO_PAD.encode([&head[..], &nonce, &sealed].concat())
     }
@@ -98,18 +112,18 @@ impl Seal {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Malformed)?;
         let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(OpenError::Malformed)?;
         let (nonce, sealed) = rest.split_first_chunk::<NONCE>().ok_or(OpenError::Malformed)?;
-        if head[0] != VERSION {
+        if ![VERSION, OWNERLESS].contains(&head[0]) {
             return Err(OpenError::Malformed);
         }
-        let key = self.0.iter().find(|key| key.head() == *head).ok_or(OpenError::Foreign)?;
-        let payload = Payload { msg: sealed, aad: &associated(purpose, head) };
+        let key = self.key(head).ok_or(OpenError::Foreign)?;
+        let payload = Payload { msg: sealed, aad: &self.associated(purpose, head) };
         let text = key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Tampered)?;
         String::from_utf8(text).map_err(|_| OpenError::Tampered)
     }
 
     /// Signs `text`. Equal texts get equal signatures.
     pub(crate) fn sign(&self, purpose: &str, text: &str) -> String {
-        let key = &self.0[0];
+        let key = &self.keys[0];
         let tag = key.tag(purpose, text).finalize().into_bytes();
         URL_SAFE_NO_PAD.encode([&key.head()[..], &tag].concat())
     }
@@ -118,8 +132,24 @@ impl Seal {
     pub(crate) fn verify(&self, purpose: &str, text: &str, signature: &str) -> bool {
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(signature) else { return false };
         let Some((head, tag)) = bytes.split_first_chunk::<HEAD>() else { return false };
-        let key = self.0.iter().find(|key| key.head() == *head);
-        key.is_some_and(|key| key.tag(purpose, text).verify_slice(tag).is_ok())
+        self.key(head).is_some_and(|key| key.tag(purpose, text).verify_slice(tag).is_ok())
+    }
+
+    /// The key of a text that begins with `head`.
+    fn key(&self, head: &[u8; HEAD]) -> Option<&Key> {
+        self.keys.iter().find(|key| key.id[..] == head[1..])
+    }
+
+    /// Associated data of a sealed text. The owner's length comes before it, so different pairs of
+    /// owner and purpose never make the same data. A text that names no owner is that of requests
+    /// without keys: it can't be opened for somebody else's.
+    fn associated(&self, purpose: &str, head: &[u8; HEAD]) -> Vec<u8> {
+        let owner = self.owner.name();
+        if head[0] == OWNERLESS && owner == Principal::LOCAL {
+            return [&head[..], purpose.as_bytes()].concat();
+        }
+        let length = (owner.len() as u64).to_le_bytes();
+        [&head[..], &length, owner.as_bytes(), purpose.as_bytes()].concat()
     }
 }
 
@@ -150,20 +180,16 @@ impl Key {
     }
 }
 
-/// Associated data of a sealed text. The head has a fixed length, so different purposes never make
-/// the same data.
-fn associated(purpose: &str, head: &[u8; HEAD]) -> Vec<u8> {
-    [&head[..], purpose.as_bytes()].concat()
-}
-
 impl fmt::Debug for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Seal({} keys)", self.0.len())
+        write!(f, "Seal({} keys)", self.keys.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::accounts::Principal;
+
     use super::{KEY_BYTES, OpenError, Seal};
 
     fn seal(key: u8) -> Seal {
@@ -177,6 +203,26 @@ mod tests {
         assert_eq!(seal(1).open("thinking", &sealed), Err(OpenError::Tampered));
         assert_eq!(seal(2).open("reasoning", &sealed), Err(OpenError::Foreign));
         assert!(!sealed.contains("Two"));
+    }
+
+    #[test]
+    fn a_text_opens_for_its_owner_alone() {
+        let of = |name: &str| seal(1).of(&Principal::new(name));
+        let sealed = of("alice").seal("r", "Two.");
+        assert_eq!(of("alice").open("r", &sealed).as_deref(), Ok("Two."));
+        for other in ["bob", "alic", "alicer", "local"] {
+            assert_eq!(of(other).open("r", &sealed), Err(OpenError::Tampered), "{other}");
+        }
+        assert_eq!(of("a").open("licer", &sealed), Err(OpenError::Tampered));
+    }
+
+    #[test]
+    fn ownerless_text_of_an_older_version_opens_without_keys_only() {
+        // Made by another implementation of the cipher, with the nonce 0, 1, …, 23.
+        let old = "AUHTYpnUuZVUAAECAwQFBgcICQoLDA0ODxAREhMUFRYXLKe0pW0OWwWQaEJOiHFLOe5L_KxVV8Vr2FU";
+        assert_eq!(seal(1).open("responses reasoning", old).as_deref(), Ok("Two 🌍s."));
+        let of_alice = seal(1).of(&Principal::new("alice"));
+        assert_eq!(of_alice.open("responses reasoning", old), Err(OpenError::Tampered));
     }
 
     #[test]

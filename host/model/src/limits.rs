@@ -32,6 +32,8 @@ pub struct Limits {
     pub headers: usize,
     /// Time for a request's head to arrive.
     pub header_time: Duration,
+    /// How long a connection may wait for its client's next request.
+    pub idle_time: Duration,
     /// Time for a request's body to arrive.
     pub body_time: Duration,
     /// Time for which the rest of a refused body or head is read and discarded.
@@ -206,6 +208,7 @@ impl Default for Limits {
             header_bytes: 64 << 10,
             headers: 64,
             header_time: Duration::from_secs(5),
+            idle_time: Duration::from_secs(75),
             body_time: Duration::from_mins(1),
             rest_time: Duration::from_secs(2),
             request_memory: 256 << 20,

@@ -6,5 +6,6 @@ mod capacity;
 mod draining;
 mod half_close;
 mod hostile;
+mod idle;
 mod leaving;
 mod sockets;

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::Protocol;
 use api::responses::fold::Fold;
+use http::Request;
+use http_body_util::Full;
 use model::EngineChoice;
 use serde_json::{Value, json};
 use store::{Clock, Events, Owner, Store};
@@ -121,6 +124,33 @@ async fn a_deleted_response_stops_and_is_gone() {
     assert_eq!(delete(server.address, &path).await.status, 200);
     assert_eq!(error(&read(server.address, &path).await), (404, json!("not_found")));
     // The server's stop waits for what runs: this ends only if nothing does.
+    server.stop().await;
+}
+
+/// Its followers' streams ended without an end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn followers_of_a_deleted_response_get_its_end() {
+    let server = replaying(&rules()).await;
+    let queued = respond(server.address, "endless", &background()).await;
+    let path = format!("/v1/responses/{}", id(&queued));
+    let get = |query: &str| {
+        let path = format!("{path}?stream=true{query}");
+        Request::get(path).header("host", "localhost").body(Full::default()).expect("a request")
+    };
+    let mut from_the_beginning = open(server.address, get("")).await;
+    let mut text = until_written(&mut from_the_beginning, "It begins").await;
+    let mut resumed = open(server.address, get("&starting_after=3")).await;
+    let mut behind = until_written(&mut resumed, "It begins").await;
+    assert_eq!(delete(server.address, &path).await.status, 200);
+    for (stream, text) in [(&mut from_the_beginning, &mut text), (&mut resumed, &mut behind)] {
+        while let Some(bytes) = stream.next().await {
+            text.push_str(std::str::from_utf8(&bytes).expect("UTF-8"));
+        }
+        assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+        assert_eq!(text.matches(r#""type":"response.incomplete""#).count(), 1, "{text}");
+    }
+    let mut check = Protocol::Responses.check();
+    assert_eq!(check.feed(text.as_bytes()).and_then(|()| check.finish()), Ok(()));
     server.stop().await;
 }
 

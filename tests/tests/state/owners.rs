@@ -7,6 +7,34 @@ use tests::server::{Setup, TestServer};
 
 use super::support::{ask, body, id, rules};
 
+/// Another's sealed reasoning was read, and shown in plain text.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sealed_reasoning_is_its_owners_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = vec!["ada=key-a".to_owned(), "ada=newer".to_owned(), "bob=key-b".to_owned()];
+    let rules = json!([{ "text": "<think>\nThe colour is mauve.\n</think>\n\nHi." }]);
+    let server = TestServer::start(Setup { keys, ..Setup::replay(folder.path(), &rules) }).await;
+    let asked = json!({ "model": "qwen3-tiny", "input": "x", "include": ["reasoning.encrypted_content"] });
+    let answer = ask(&server, "key-a", Method::POST, "/v1/responses", &asked).await.json();
+    let sealed = json!({ "type": "reasoning", "summary": [], "encrypted_content": answer["output"][0]["encrypted_content"] });
+    let input =
+        json!([sealed, { "role": "assistant", "content": "Hi." }, { "role": "user", "content": "And?" }]);
+    for (key, status) in [("key-a", 200), ("newer", 200), ("key-b", 400)] {
+        let given = json!({ "model": "qwen3-tiny", "input": input });
+        for path in ["/v1/responses", "/v1/responses/input_tokens"] {
+            let answer = ask(&server, key, Method::POST, path, &given).await;
+            assert_eq!(answer.status, status, "{key} {path} {:?}", answer.body);
+            if status == 400 {
+                assert_eq!(answer.json()["error"]["code"], "invalid_encrypted_content");
+            }
+        }
+        let conversation = json!({ "items": [input[0]] });
+        let created = ask(&server, key, Method::POST, "/v1/conversations", &conversation).await;
+        assert_eq!(created.status, status, "{key} {:?}", created.body);
+    }
+    server.stop().await;
+}
+
 /// Chains and ids were found under other accounts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn codex_lb_818_and_litellm_35536_foreign_is_unknown() {

@@ -31,9 +31,19 @@ impl Ending {
     /// The end of the response whose `object` was stored when it began. `events` are all of its
     /// log, of one that has a log.
     pub fn end(self, object: &str, events: Option<&[Vec<u8>]>) -> End {
+        self.close(object, events.map(ClosingLog::behind))
+    }
+
+    /// The end of a stream of that response's events whose log can't be read any more: its last
+    /// events, from number `next` on. They have no output.
+    pub fn without_log(self, object: &str, next: u64) -> Vec<Vec<u8>> {
+        let last = self.close(object, Some(ClosingLog::from(next))).last;
+        last.map(|chunk| chunk.events).unwrap_or_default()
+    }
+
+    fn close(self, object: &str, mut log: Option<ClosingLog>) -> End {
         let mut response: Value = serde_json::from_str(object).unwrap_or_else(|_| json!({}));
         let (status, failure) = self.outcome();
-        let mut log = events.map(ClosingLog::behind);
         if let Some(log) = &mut log {
             response["status"] = json!("in_progress");
             response["output"] = log.fold.output();
@@ -89,10 +99,14 @@ struct ClosingLog {
 }
 
 impl ClosingLog {
+    /// Closes a log of which nothing is known but the number of its next event.
+    fn from(next: u64) -> Self {
+        Self { fold: Fold::default(), written: HashSet::new(), next, events: Vec::new() }
+    }
+
     /// Closes the log of these events. One that doesn't fit adds nothing.
     fn behind(events: &[Vec<u8>]) -> Self {
-        let next = events.len() as u64;
-        let mut log = Self { fold: Fold::default(), written: HashSet::new(), next, events: Vec::new() };
+        let mut log = Self::from(events.len() as u64);
         for event in events {
             let Ok(event) = serde_json::from_slice::<Value>(event) else { continue };
             let is_written = event["type"].as_str().is_some_and(|kind| {

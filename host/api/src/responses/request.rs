@@ -4,7 +4,7 @@
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::Object;
+use super::super::json::{Object, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::tools::{TOOL_CHOICE, ToolBounds, choice};
@@ -100,7 +100,7 @@ pub(crate) fn parse(
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
-        raw: body.get(fields::RAW_MESSAGES)?.unwrap_or(false),
+        raw: raw_messages(body, input)?,
         cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
         priority: body.get(fields::PRIORITY)?.unwrap_or(0),
         ..Job::default()
@@ -115,6 +115,20 @@ pub(crate) fn parse(
     let (model, stream) = (echo.model.clone(), body.get(fields::STREAM)?.unwrap_or(false));
     let warnings = warnings.into_lines();
     Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
+}
+
+/// Whether the answer has the raw text of its turns. The prompt of a request with sealed text would
+/// show that in the clear.
+fn raw_messages(body: &Object<'_>, input: Input<'_>) -> Result<bool, ApiError> {
+    let asked = body.get(fields::RAW_MESSAGES)?.unwrap_or(false);
+    let is_sealed = |item: Value<'_>| {
+        item.field(fields::SEALED).and_then(Value::as_str).is_some_and(|sealed| !sealed.is_empty())
+    };
+    if asked && input.items().any(|(_, item)| is_sealed(item)) {
+        let what = "the input has `encrypted_content`, which is shown to nobody: leave one of the two out";
+        return Err(body.at(fields::RAW_MESSAGES).invalid(what).with_code("invalid_value"));
+    }
+    Ok(asked)
 }
 
 /// Values of `include`.

@@ -14,7 +14,7 @@ impl Seal {
     /// `json` with the digest of its text in place of each sealed text, and a word in place of each
     /// signature, of this seal.
     pub fn comparable<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
-        let marks = self.0.iter().map(|key| format!("\"{}", URL_SAFE_NO_PAD.encode(key.head())));
+        let marks = self.keys.iter().map(|key| format!("\"{}", URL_SAFE_NO_PAD.encode(key.head())));
         let mut json = Cow::Borrowed(json);
         for mark in marks {
             if memchr::memmem::find(&json, mark.as_bytes()).is_some() {

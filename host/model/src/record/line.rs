@@ -8,6 +8,8 @@ mod inputs;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::accounts::Principal;
+
 pub use inputs::{
     ErrorLine, FailureLine, FinishLine, ListedLine, ListedTool, LogprobsLine, StepLine, ToolLine,
 };
@@ -71,6 +73,9 @@ pub struct Head {
     /// What the request continues.
     #[serde(default)]
     pub continuation: ContinuationLine,
+    /// Who sent the request, by whose name data are sealed; whoever needs no key if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// Id of the request.
     pub request_id: String,
     /// Seed of the answer's ids, as 64 hexadecimal digits.
@@ -81,6 +86,13 @@ pub struct Head {
     pub model: ModelLine,
     /// Switches of the server on which an answer depends, as `serve` takes them.
     pub switches: Vec<String>,
+}
+
+impl Head {
+    /// Who sent the request.
+    pub fn owner(&self) -> Principal {
+        self.owner.as_deref().map(Principal::new).unwrap_or_default()
+    }
 }
 
 /// What a request continues.

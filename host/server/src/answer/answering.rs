@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::figures::AnswerFigures;
 use super::framed_check::FramedCheck;
-use super::keeper::Keeper;
+use super::keeper::{Keeper, Kept};
 use super::log::{LogWriter, Signal};
 use super::tap::TapWriter;
 use crate::traces::AnswerSpan;
@@ -188,13 +188,16 @@ impl Answer {
 
     /// Has the answer's end kept, with the `last` events of one that is stored while it runs. Where
     /// that fails, the answer fails.
-    async fn keep(&mut self, last: Option<Chunk>, buffer: &mut EventBuffer) {
-        let Some(keeper) = self.keeper.take() else { return };
-        let Some(Record { status: Some(status), object, output, .. }) = self.machine.record() else { return };
-        if keeper.keep(End { status, result: object, output, last }).await.is_err() {
+    async fn keep(&mut self, last: Option<Chunk>, buffer: &mut EventBuffer) -> Kept {
+        let Some(keeper) = self.keeper.take() else { return Kept::ByOthers };
+        let record = self.machine.record();
+        let Some(Record { status: Some(status), object, output, .. }) = record else { return Kept::ByOthers };
+        let kept = keeper.keep(End { status, result: object, output, last }).await;
+        if kept == Kept::Not {
             self.context.record_moment(Line::Unstored);
             self.machine.not_stored(buffer);
         }
+        kept
     }
 
     /// Ends an answer that nobody wants any more, if it hasn't ended.

@@ -15,13 +15,19 @@ use api::event_buffer::EventBuffer;
 const CHUNK_EVENTS: usize = 64;
 const CHUNK_WAIT: Duration = Duration::from_millis(20);
 
-/// The end couldn't be kept, so nobody may be told of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the answer's end couldn't be kept")]
-pub struct NotKept;
+/// What became of an answer's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// It is kept.
+    Here,
+    /// Whoever cancelled or deleted the answer has ended it already.
+    ByOthers,
+    /// It couldn't be kept, so nobody may be told of it.
+    Not,
+}
 
 /// The end of keeping an end.
-pub type Keeping = Pin<Box<dyn Future<Output = Result<(), NotKept>> + Send>>;
+pub type Keeping = Pin<Box<dyn Future<Output = Kept> + Send>>;
 
 /// Keeper of one answer's end.
 pub trait Keeper: Send {
@@ -29,13 +35,31 @@ pub trait Keeper: Send {
     fn keep(self: Box<Self>, end: End) -> Keeping;
 }
 
+/// What readers of the store can know of an answer that runs without a client.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    /// So many events are stored, and others may follow.
+    Stored(u64),
+    /// The answer has ended, and its last events aren't stored: it was deleted, or the store failed.
+    Unstored(Arc<Chunk>),
+}
+
+/// The last events of an answer, which aren't stored.
+#[derive(Debug)]
+pub struct Unstored {
+    /// The events.
+    pub last: Chunk,
+    /// Whether nobody else has ended the answer, so that the store says that it runs.
+    pub is_open: bool,
+}
+
 /// Log of an answer that runs without a client: its events are stored in chunks, and readers read
 /// the store.
 pub struct Journal {
     store: Arc<dyn Store>,
     lease: Lease,
-    /// Number of stored events, for readers that wait.
-    stored: watch::Sender<u64>,
+    /// For readers that wait.
+    progress: watch::Sender<Progress>,
     next: u64,
     waiting: Vec<Vec<u8>>,
     since: Instant,
@@ -43,9 +67,9 @@ pub struct Journal {
 
 impl Journal {
     /// A journal of the response that is held by `lease`, of which `next` events are stored.
-    /// `stored` is told of each further chunk.
-    pub fn new(store: Arc<dyn Store>, lease: Lease, next: u64, stored: watch::Sender<u64>) -> Self {
-        Self { store, lease, stored, next, waiting: Vec::new(), since: Instant::now() }
+    /// `progress` is told of each further chunk.
+    pub fn new(store: Arc<dyn Store>, lease: Lease, next: u64, progress: watch::Sender<Progress>) -> Self {
+        Self { store, lease, progress, next, waiting: Vec::new(), since: Instant::now() }
     }
 
     /// Adds events, and empties the buffer.
@@ -74,7 +98,7 @@ impl Journal {
         let Some(chunk) = self.take() else { return Ok(()) };
         let stored = self.store.append(&self.lease, chunk.clone()).await;
         if stored.is_ok() {
-            self.stored.send_replace(self.next);
+            self.progress.send_replace(Progress::Stored(self.next));
         } else {
             (self.next, self.waiting) = (chunk.first, chunk.events);
         }
@@ -87,5 +111,16 @@ impl Journal {
         let first = self.next;
         self.next += events.len() as u64;
         (!events.is_empty()).then_some(Chunk { first, events })
+    }
+
+    /// The answer's last events, where `taken` ones couldn't be stored and those of the buffer were
+    /// written instead of the very last of them.
+    pub(super) fn rest(&self, taken: Option<Chunk>, instead: &EventBuffer) -> Chunk {
+        let mut last = taken.unwrap_or(Chunk { first: self.next, events: Vec::new() });
+        if !instead.is_empty() {
+            last.events.pop();
+        }
+        last.events.extend(instead.iter().map(|(_, json)| json.to_vec()));
+        last
     }
 }

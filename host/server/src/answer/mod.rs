@@ -18,7 +18,7 @@ mod tap;
 mod unframed;
 
 pub use answering::{Answer, Replay, ReplayError};
-pub use keeper::{Journal, Keeper, Keeping, NotKept};
+pub use keeper::{Journal, Keeper, Keeping, Kept, Progress, Unstored};
 pub use log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 pub use sse_body::SseBody;
 pub(crate) use tap::TapReader;

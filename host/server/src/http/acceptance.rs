@@ -245,7 +245,7 @@ pub(super) async fn launch(
     })?;
     let check = app.check_streams.then(|| protocol.check());
     let answer = Answer::new(metrics, caller.id.clone(), caller.began, events, machine, check, &app.aborting);
-    let answer = answer.in_context(context, &app.any_defaults().seal);
+    let answer = answer.in_context(context, &app.any_defaults().seal.of(&caller.principal));
     let mut answer = answer.traced(app.taps.as_ref(), || facts.unwrap_or_default());
     answer.spanned_by(span);
     Ok(answer)

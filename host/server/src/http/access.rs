@@ -30,17 +30,16 @@ pub struct Access {
 }
 
 impl Access {
-    /// Checks the origin of a page that asks for a WebSocket. Browsers apply no CORS to these, so
-    /// without this any page could use a server on an address that isn't loopback. Where a key is
-    /// required, it protects: pages have no way to send one.
+    /// Checks the origin of a page that asks for a WebSocket: the server's own pages and named origins
+    /// may, as they may read answers over HTTP. Browsers apply no CORS to sockets, so without this any
+    /// page could use the server. Where a key is required, it protects: pages have no way to send one.
     pub(super) fn check_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let text =
             |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or_default());
         let Some(origin) = text(header::ORIGIN).filter(|_| self.keys.is_empty()) else { return Ok(()) };
         let named = self.named.lists();
-        let allowed = is_named(&named.origins, origin)
-            || is_own_page(origin, text(header::HOST), &named.hosts)
-            || origin_host(origin).is_some_and(|host| is_loopback(&host));
+        let allowed =
+            is_named(&named.origins, origin) || is_own_page(origin, text(header::HOST), &named.hosts);
         if allowed { Ok(()) } else { Err(ApiError::origin_not_allowed(origin)) }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
@@ -16,14 +15,14 @@ pub(super) struct Busy(Arc<Link>);
 
 impl Busy {
     pub(super) fn new(link: Arc<Link>) -> Self {
-        link.busy.store(true, Ordering::Relaxed);
+        link.waiting.begin();
         Self(link)
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.busy.store(false, Ordering::Relaxed);
+        self.0.waiting.end();
     }
 }
 

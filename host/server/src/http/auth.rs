@@ -6,16 +6,22 @@ use axum::response::Response;
 
 use super::answer::refuse;
 use super::app::App;
+use super::keys::PresentedKey;
 use api::error::ApiError;
 
 /// Middleware: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401. A request that passes
 /// carries its principal.
 pub(super) async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if !app.access.keys.is_empty() {
-        let Some(principal) = presented(&request).find_map(|key| app.access.keys.owner(key)) else {
+        let known = |key: &[u8]| {
+            let key = PresentedKey::new(key);
+            app.access.keys.owner(&key).map(|owner| (owner, key))
+        };
+        let Some((principal, key)) = presented(&request).find_map(known) else {
             return refuse(&ApiError::unauthorised());
         };
         request.extensions_mut().insert(principal);
+        request.extensions_mut().insert(key);
     }
     next.run(request).await
 }

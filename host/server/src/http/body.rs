@@ -169,7 +169,8 @@ impl CheckedBody {
         work(app, document.size(), move || {
             let (done, model) = account.meter().run(|| {
                 let (model, defaults) = server.pick(references.model.as_deref())?;
-                Ok((read(&document.body(), defaults, model)?, model.on_account(&account)))
+                let defaults = defaults.for_owner(account.principal());
+                Ok((read(&document.body(), &defaults, model)?, model.on_account(&account)))
             })?;
             account.check_cpu().map_err(refusal)?;
             Ok((done, model, account))
@@ -186,7 +187,8 @@ impl CheckedBody {
         let Self { document, account, .. } = self;
         let server = app.clone();
         work(app, document.size(), move || {
-            let done = account.meter().run(|| read(&document.body(), server.any_defaults()))?;
+            let defaults = server.any_defaults().for_owner(account.principal());
+            let done = account.meter().run(|| read(&document.body(), &defaults))?;
             account.check_cpu().map_err(refusal)?;
             Ok((done, account))
         })

@@ -15,6 +15,8 @@ const EXCESS: usize = 64;
 /// Places for connections.
 pub(super) struct Capacity {
     places: Arc<Semaphore>,
+    /// Number of places, taken or not.
+    total: usize,
     excess: Arc<Semaphore>,
     /// Tokens that close the excess connections, oldest first; those of connections that have ended
     /// are cancelled.
@@ -52,9 +54,15 @@ impl Capacity {
     pub(super) fn new(connections: usize) -> Self {
         Self {
             places: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
+            total: connections,
             excess: Arc::new(Semaphore::new(EXCESS)),
             closing: Mutex::default(),
         }
+    }
+
+    /// Whether less than a quarter of the places is free.
+    pub(super) fn is_tight(&self) -> bool {
+        self.places.available_permits() < self.total / 4
     }
 
     /// A place for a new connection, perhaps that of an excess one, whose end is waited for.

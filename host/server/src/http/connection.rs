@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
@@ -25,7 +26,9 @@ use tower::ServiceExt;
 use super::answer_body::{AnswerBody, Busy};
 use super::app::App;
 use super::capacity::{Admission, ConnectionPlace};
+use super::idle::Patience;
 use super::socket::{Link, Socket};
+use model::limits::Limits;
 
 /// Token that closes the connection of a request. Put into each request's extensions.
 #[derive(Clone)]
@@ -71,7 +74,8 @@ pub(super) async fn serve(
     builder
         .timer(TokioTimer::new())
         .half_close(true)
-        .header_read_timeout(limits.header_time)
+        // `Waiting` has this time, and another one between requests.
+        .header_read_timeout(None)
         .max_headers(limits.headers)
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes.max(64 << 10));
@@ -88,6 +92,7 @@ pub(super) async fn serve(
                 Interruption::Stopping if link.is_idle() => drop(hold.take()),
                 Interruption::Stopping => connection.as_mut().graceful_shutdown(),
                 Interruption::Disconnected => return,
+                Interruption::Late => return tracing::debug!("the client sent nothing in time"),
                 Interruption::ClientGone => return tracing::debug!("the client left"),
             },
         }
@@ -115,6 +120,8 @@ enum Interruption {
     /// The client has stopped reading, or a newer excess connection takes the place.
     Disconnected,
     ClientGone,
+    /// The client has kept the connection waiting for too long.
+    Late,
 }
 
 /// Interruptions of a connection. Each is polled only when it is woken: polling all of them at each
@@ -129,7 +136,27 @@ fn interruptions<'a>(
         disconnect.0.cancelled().map(|()| Interruption::Disconnected).boxed(),
         link.gone(app.limits.keep_alive).map(|()| Interruption::ClientGone).boxed(),
         link.stalled(app.limits.slow_reader).map(|()| Interruption::Disconnected).boxed(),
+        late(app, link).map(|()| Interruption::Late).boxed(),
     ])
+}
+
+/// Ready when the client has kept the connection waiting for too long. What it hasn't taken of an
+/// answer has a time of its own.
+async fn late(app: &App, link: &Link) {
+    loop {
+        link.waiting.over(|| patience(app)).await;
+        if link.is_idle() {
+            return;
+        }
+        tokio::time::sleep(app.limits.header_time).await;
+    }
+}
+
+/// For how long connections wait: where they are many, those between two requests wait no longer
+/// than for a head.
+fn patience(app: &App) -> Patience {
+    let Limits { header_time: head, idle_time, .. } = app.limits;
+    Patience { head, idle: if app.capacity.is_tight() { head } else { idle_time } }
 }
 
 /// Service of one connection. It gives each request the connection's marks, and tells the socket
@@ -147,18 +174,27 @@ fn service(
         request.extensions_mut().insert(disconnect.clone());
         request.extensions_mut().insert(admission);
         request.extensions_mut().insert(upgrade.clone());
-        let (router, link) = (router.clone(), Arc::clone(&link));
+        let (app, router, link) = (app.clone(), router.clone(), Arc::clone(&link));
         let is_last = app.stopping.is_cancelled();
         let busy = Busy::new(Arc::clone(&link));
         async move {
             let mut answer = router.oneshot(request.map(axum::body::Body::new)).await?;
             link.awaits_head.store(false, Ordering::Relaxed);
+            let headers = answer.headers_mut();
             if is_last {
-                answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            } else {
+                headers.insert("keep-alive", keep_alive(patience(&app).idle));
             }
             Ok(answer.map(|body| AnswerBody { body, _busy: busy }))
         }
     })
+}
+
+/// The header that tells for how long the connection waits for the next request, so that clients
+/// send none on a connection that is being closed (RFC 2068, 19.7.1.1).
+fn keep_alive(idle: Duration) -> HeaderValue {
+    HeaderValue::try_from(format!("timeout={}", idle.as_secs())).expect("a number is a header's value")
 }
 
 /// Applies the socket options that every connection has.

@@ -30,6 +30,17 @@ pub struct ApiKey {
     digest: [u8; 32],
 }
 
+/// A key that came with a request, of which only the digest is kept. Put into the extensions of each
+/// request that needed one.
+#[derive(Clone)]
+pub(super) struct PresentedKey([u8; 32]);
+
+impl PresentedKey {
+    pub(super) fn new(key: &[u8]) -> Self {
+        Self(Sha256::digest(key).into())
+    }
+}
+
 /// Error of a key. It never shows the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
@@ -157,17 +168,17 @@ impl Keys {
         self.owners
     }
 
-    /// Owner of the key, if it is known. The key is compared with every known key, even after a
-    /// match.
-    pub(super) fn owner(&self, key: &[u8]) -> Option<Principal> {
-        let digest: [u8; 32] = Sha256::digest(key).into();
+    /// Owner of the key, if it is known.
+    pub(super) fn owner(&self, key: &PresentedKey) -> Option<Principal> {
+        let PresentedKey(digest) = key;
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let (mut found, mut place) = (Choice::from(0), 0_u64);
         for (at, key) in (0..).zip(&*known) {
-            let same = key.digest.ct_eq(&digest);
+            let same = key.digest.ct_eq(digest);
             place.conditional_assign(&at, same);
             found |= same;
         }
+        // The key was compared with every known key, even after a match.
         let key = bool::from(found).then(|| usize::try_from(place).ok()).flatten();
         key.and_then(|key| known.get(key)).map(|key| key.owner.clone())
     }
@@ -194,7 +205,7 @@ mod tests {
 
     fn owner(keys: &[&str], key: &str) -> Option<String> {
         let keys = self::keys(keys).unwrap_or_else(|error| panic!("{error}"));
-        keys.owner(key.as_bytes()).map(|owner| owner.name().to_owned())
+        keys.owner(&PresentedKey::new(key.as_bytes())).map(|owner| owner.name().to_owned())
     }
 
     #[test]
@@ -258,10 +269,11 @@ mod tests {
         let clone = keys.clone();
         let new = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("a key")).collect();
         assert!(keys.replace(new(&["a=2", "b=2"])).is_err());
-        assert!(clone.owner(b"1").is_some() && clone.owner(b"2").is_none());
+        let owner = |key: &str| clone.owner(&PresentedKey::new(key.as_bytes()));
+        assert!(owner("1").is_some() && owner("2").is_none());
         keys.replace(new(&["a=2", "b=3"])).expect("keys");
-        assert_eq!(clone.owner(b"2"), Some(Principal::new("a")));
-        assert!(clone.owner(b"1").is_none());
+        assert_eq!(owner("2"), Some(Principal::new("a")));
+        assert!(owner("1").is_none());
         assert_eq!(clone.owners(), 2);
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::super::Keys;
+    use super::super::keys::{Keys, PresentedKey};
     use super::*;
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
         fs::write(&file, "# team\n\nalice=one=1\r\n  alice = two#2 \n bob=three,3\n").unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         let keys = Keys::new(read_keys(&file).unwrap()).unwrap();
-        let owner = |key: &[u8]| keys.owner(key).map(|owner| owner.name().to_owned());
+        let owner = |key: &[u8]| keys.owner(&PresentedKey::new(key)).map(|owner| owner.name().to_owned());
         assert_eq!([owner(b"one=1"), owner(b"two#2")], [Some("alice".to_owned()), Some("alice".to_owned())]);
         assert_eq!((owner(b"three,3").as_deref(), keys.owners()), (Some("bob"), 2));
         assert_eq!(owner(b"# team"), None);

@@ -28,6 +28,7 @@ mod excess;
 mod guard;
 mod head_fault;
 mod held_body;
+mod idle;
 mod inspector;
 mod keys;
 mod keys_file;

@@ -10,6 +10,7 @@ use api::Protocol;
 use api::ids::{Clock, IdSeed, Ids};
 use api::recorded::continuation_line;
 use api::responses::Continuation;
+use model::accounts::Principal;
 use model::record::line::{FORMAT, Head, Line, ModelLine};
 use model::trace::Trace;
 use model::{AnswerContext, Model};
@@ -46,6 +47,7 @@ impl RecordDraft {
                 prompt_only: continuation.prompt_only,
                 body: whole.then(|| String::from_utf8_lossy(body.text()).into_owned()),
                 continuation: continuation_line,
+                owner: Some(caller.principal.name().to_owned()).filter(|name| name != Principal::LOCAL),
                 request_id: caller.id.clone(),
                 id_seed: seed.to_hex(),
                 clock: clock.millis(),

@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::head_fault;
+use super::idle::Waiting;
 
 /// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets
 /// the connection.
@@ -30,8 +31,8 @@ pub(super) struct Link {
     pub(super) stream: TcpStream,
     /// Whether a request that allows interim answers waits for its answer's head.
     pub(super) awaits_head: AtomicBool,
-    /// Whether a request is being answered.
-    pub(super) busy: AtomicBool,
+    /// What the connection waits for.
+    pub(super) waiting: Waiting,
     /// Whether everything that hyper wrote is in the kernel.
     flushed: AtomicBool,
     /// Number of bytes that the kernel took of answers.
@@ -45,7 +46,7 @@ impl Link {
         Arc::new(Self {
             stream,
             awaits_head: AtomicBool::new(false),
-            busy: AtomicBool::new(false),
+            waiting: Waiting::new(),
             flushed: AtomicBool::new(true),
             written: AtomicU64::new(0),
             refused_head: AtomicBool::new(false),
@@ -54,7 +55,7 @@ impl Link {
 
     /// Whether no request is being answered, and every answer is in the kernel.
     pub(super) fn is_idle(&self) -> bool {
-        !self.busy.load(Ordering::Relaxed) && self.flushed.load(Ordering::Relaxed)
+        !self.waiting.is_busy() && self.flushed.load(Ordering::Relaxed)
     }
 
     /// Ready when the client has gone: the connection was reset. Interim answers are sent at the
@@ -191,7 +192,9 @@ impl AsyncRead for Socket {
             buf.advance(read);
             Ok(())
         };
-        retry(cx, |cx| stream.poll_read_ready(cx), || read(stream, buf))
+        ready!(retry(cx, |cx| stream.poll_read_ready(cx), || read(stream, buf)))?;
+        self.link.waiting.received();
+        Poll::Ready(Ok(()))
     }
 }
 

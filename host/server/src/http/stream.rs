@@ -45,7 +45,8 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
             }
             Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
                 let response = if stream {
-                    stored::follow(app, caller.owner(), id, None, pad, disconnect)
+                    let followed = stored::Followed { owner: caller.owner(), id, object: object.into() };
+                    stored::follow(app, followed, None, pad, disconnect)
                 } else {
                     json(200, object)
                 };

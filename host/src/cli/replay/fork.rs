@@ -40,12 +40,12 @@ pub(super) async fn run(
         here.label
     );
     let playback = Playback::fork(record, fork.tokens);
-    let mut request = loaded::read(&loaded, arguments.seal_key.as_deref(), record, &playback)?;
+    let (mut request, seal) = loaded::read(&loaded, arguments.seal_key.as_deref(), record, &playback)?;
     for (key, value) in fork.settings {
         set(&mut request.job, key, value).with_context(|| format!("--set {key}={value}"))?;
     }
     let loaded = Arc::clone(&loaded);
-    let (_, body) = loaded::begin(&loaded, record, request, playback).await?.whole().await;
+    let (_, body) = loaded::begin(&loaded, record, (request, seal), playback).await?.whole().await;
     println_out(format_args!("{body}"))?;
     Ok(())
 }

@@ -164,26 +164,28 @@ pub(super) async fn replay(
     Ok(answer.replay(delivery(record)).await?)
 }
 
-/// Reads a record's request again.
+/// Reads a record's request again. Returns the seal of its answer, too.
 pub(super) fn read(
     loaded: &LoadedModel,
     seal_key: Option<&Path>,
     record: &Record,
     playback: &Playback,
-) -> anyhow::Result<ApiRequest> {
+) -> anyhow::Result<(ApiRequest, Seal)> {
     let mut defaults = loaded.defaults.clone();
     if let Some(file) = seal_key {
         defaults.seal = Seal::from_file(file).context("--seal-key")?;
     }
+    defaults.seal = defaults.seal.of(&record.head.owner());
     let read = api::recorded::read(&record.head, &defaults, playback.clock());
-    read.map_err(|error| anyhow::anyhow!("its request can't be read: {}", error.message))
+    let request = read.map_err(|error| anyhow::anyhow!("its request can't be read: {}", error.message))?;
+    Ok((request, defaults.seal))
 }
 
 /// Begins the answer to a record's request.
 pub(super) async fn begin(
     loaded: &LoadedModel,
     record: &Record,
-    request: ApiRequest,
+    (request, seal): (ApiRequest, Seal),
     playback: Playback,
 ) -> anyhow::Result<Answer> {
     let head = &record.head;
@@ -207,5 +209,5 @@ pub(super) async fn begin(
     })?;
     let (metrics, id) = (Arc::clone(loaded.model.metrics()), head.request_id.clone());
     let answer = Answer::new(metrics, id, Instant::now(), stream, machine, None, &CancellationToken::new());
-    Ok(answer.in_context(context, &loaded.defaults.seal))
+    Ok(answer.in_context(context, &seal))
 }

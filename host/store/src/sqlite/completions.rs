@@ -23,6 +23,13 @@ struct Row {
 
 const VISIBLE: &str = "kind = 1 AND status IN (2, 3) AND used > ?2";
 
+impl Row {
+    /// Its key if its age is to be renewed.
+    fn to_touch(&self, s: &Session) -> Option<i64> {
+        (self.used + millis(TOUCH) <= s.now()).then_some(self.key)
+    }
+}
+
 fn find(s: &Session, owner: &Owner, id: &str) -> Result<Row> {
     let sql = format!(
         "SELECT key, owner, used FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?1) AND id = ?3 AND {VISIBLE}"
@@ -64,8 +71,13 @@ fn tag(s: &Session, key: i64, tags: &[Tag]) -> Result<()> {
 /// A completion, and its key if its age is to be renewed.
 pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Completion, Option<i64>)> {
     let row = find(s, owner, id)?;
-    let touch = (row.used + millis(TOUCH) <= s.now()).then_some(row.key);
+    let touch = row.to_touch(s);
     Ok((load(s, row.key)?, touch))
+}
+
+/// The completion's key if its age is to be renewed.
+pub(crate) fn to_touch(s: &Session, owner: &Owner, id: &str) -> Result<Option<i64>> {
+    Ok(find(s, owner, id)?.to_touch(s))
 }
 
 /// A completion with its bodies.

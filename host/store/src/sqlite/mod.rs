@@ -16,12 +16,12 @@ mod session;
 mod transactions;
 
 use std::cell::Cell;
-use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use crate::{Bounds, Clock, Evicted, OpenCause, OpenError};
+use open::Locks;
 use open_file::OpenFile;
 use queue::Queue;
 use session::Session;
@@ -67,8 +67,8 @@ pub struct Sqlite {
     writer: Arc<Queue>,
     reader: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
-    /// Lock on the file, held until the threads have ended.
-    lock: Option<File>,
+    /// Locks on the file, held until the threads have ended.
+    locks: Option<Locks>,
     /// The database's file; none in memory.
     file: Option<Arc<OpenFile>>,
     schema: Schema,
@@ -78,12 +78,12 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens a file, which is created if it doesn't exist, and brings it to the newest schema.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
-        let (lock, file) = open::lock(path)?;
+        let (locks, file) = open::lock(path)?;
         let failed = |e: std::io::Error| OpenError::new(OpenCause::Unreachable, path.display(), e);
         let (connection, schema) = open::writer(Some(&file), options.synchronous)?;
         let open = Arc::new(OpenFile::new(file.clone()).map_err(failed)?);
         let mut store = Self::start(connection, schema, options, Some(open)).map_err(failed)?;
-        store.lock = Some(lock);
+        store.locks = Some(locks);
         store.reader = Queue::new();
         for _ in 0..READERS {
             let connection = open::reader(&file).map_err(|e| OpenError::sqlite(path.display(), &e))?;
@@ -116,7 +116,7 @@ impl Sqlite {
             reader: writer.clone(),
             writer: writer.clone(),
             threads: Vec::new(),
-            lock: None,
+            locks: None,
             file,
             schema,
             evicted: Arc::default(),
@@ -159,7 +159,7 @@ impl Drop for Sqlite {
             // A thread that panicked has answered all callers.
             let _ = thread.join();
         }
-        if let Some(lock) = self.lock.take() {
+        for lock in self.locks.iter().flatten() {
             // Not by closing alone: a process that is being started holds the file, too, until it
             // runs its program.
             let _ = lock.unlock();

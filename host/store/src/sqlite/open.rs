@@ -19,10 +19,16 @@ pub(crate) const MIGRATIONS: [&str; 2] =
 /// Marks a file as ours: "Slui".
 const APPLICATION: usize = 0x536c_7569;
 const STATEMENTS: usize = 128;
+/// Time that a connection waits for another one's lock.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
-/// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns
-/// it with the file's one true path: a second link to the file has the same lock.
-pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
+/// The locks of a file: of itself, which all links to it share, and of a file beside it, which
+/// holds where the file is replaced, and against versions that know no other.
+pub(crate) type Locks = [File; 2];
+
+/// Creates file and folder if they don't exist, for their user alone, and takes the locks. Returns
+/// them with the file's one true path.
+pub(crate) fn lock(path: &Path) -> Result<(Locks, PathBuf), OpenError> {
     let shown = &path.display();
     let io = |e: std::io::Error| {
         let why = format!("{e}; give a file in a folder that this user may write to");
@@ -33,16 +39,18 @@ pub(crate) fn lock(path: &Path) -> Result<(File, PathBuf), OpenError> {
     }
     let file = private(path).map_err(io)?;
     let real = path.canonicalize().map_err(io)?;
-    let lock = private(&lock_file(&real)).map_err(io)?;
-    lock.try_lock().map_err(|e| match e {
-        TryLockError::WouldBlock => {
-            let why = "another process has it open; stop that one, or give each a file of its own";
-            OpenError::new(OpenCause::InUse, shown, why)
-        }
-        TryLockError::Error(e) => io(e),
-    })?;
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(io)?;
-    Ok((lock, real))
+    let locks = [private(&lock_file(&real)).map_err(io)?, file];
+    for lock in &locks {
+        lock.try_lock().map_err(|e| match e {
+            TryLockError::WouldBlock => {
+                let why = "another process has it open; stop that one, or give each a file of its own";
+                OpenError::new(OpenCause::InUse, shown, why)
+            }
+            TryLockError::Error(e) => io(e),
+        })?;
+    }
+    locks[1].set_permissions(Permissions::from_mode(0o600)).map_err(io)?;
+    Ok((locks, real))
 }
 
 /// Path of the lock of a file.
@@ -102,7 +110,7 @@ fn connect(path: Option<&PathBuf>) -> rusqlite::Result<Connection> {
         Some(path) => Connection::open_with_flags(path, flags)?,
         None => Connection::open_in_memory()?,
     };
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

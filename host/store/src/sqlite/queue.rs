@@ -2,10 +2,12 @@
 //! them together; each is in a savepoint, so that one that fails takes nothing from the others. A
 //! call is answered after the commit.
 //!
-//! A caller that goes away changes nothing: a call that was queued is made.
+//! A caller that goes away changes nothing: a call that was queued is made. While there is none, the
+//! writer brings what it committed from the write-ahead log into the file.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -16,6 +18,9 @@ use crate::{Error, Result};
 const WAITING: usize = 1024;
 /// Calls in one commit.
 const GROUP: usize = 256;
+/// Time without calls after which the writer empties the write-ahead log, so that nothing of what
+/// was deleted stays in it.
+const QUIET: Duration = Duration::from_secs(1);
 
 type Boxed = Box<dyn Call>;
 
@@ -111,12 +116,17 @@ impl Queue {
 
     /// The next calls, at most `limit`; none once the queue is closed and empty.
     fn take(&self, limit: usize) -> Vec<Boxed> {
-        let mut calls = self.lock();
-        while calls.waiting.is_empty() && !calls.closed {
-            calls = self.ready.wait(calls).unwrap_or_else(PoisonError::into_inner);
-        }
+        let waits = |calls: &mut Calls| calls.waiting.is_empty() && !calls.closed;
+        let mut calls = self.ready.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         let count = calls.waiting.len().min(limit);
         calls.waiting.drain(..count).collect()
+    }
+
+    /// Whether no call comes for a while.
+    fn is_quiet(&self) -> bool {
+        let waits = |calls: &mut Calls| calls.waiting.is_empty() && !calls.closed;
+        let waited = self.ready.wait_timeout_while(self.lock(), QUIET, waits);
+        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
 
@@ -139,6 +149,9 @@ pub(crate) fn write(queue: &Queue, session: &Session) {
             return;
         }
         commit(session, calls);
+        if queue.is_quiet() {
+            session.empty_log();
+        }
     }
 }
 

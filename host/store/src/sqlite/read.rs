@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::conversations;
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
-use crate::bounds::{TOUCH, millis};
+use crate::bounds::millis;
 use crate::chunk::unpack;
 use crate::{
     Chunk, ContextItem, Error, Events, Item, Items, Link, Order, Outcome, Owner, Page, Response, Result,
@@ -28,8 +28,13 @@ pub(crate) struct Place {
 /// A response, and its key if its age is to be renewed.
 pub(crate) fn response(s: &Session, owner: &Owner, id: &str) -> Result<(Response, Option<i64>)> {
     let row = ResponseRow::find(s, owner, id)?;
-    let touch = (row.ended.is_some() && row.used + millis(TOUCH) <= s.now()).then_some(row.key);
+    let touch = row.to_touch(s);
     Ok((load(s, row)?, touch))
+}
+
+/// The response's key if its age is to be renewed.
+pub(crate) fn to_touch(s: &Session, owner: &Owner, id: &str) -> Result<Option<i64>> {
+    Ok(ResponseRow::find(s, owner, id)?.to_touch(s))
 }
 
 /// A row with its bodies.

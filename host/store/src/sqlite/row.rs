@@ -3,6 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::session::Session;
+use crate::bounds::{TOUCH, millis};
 use crate::{Error, Lease, Link, Millis, Owner, Result, Status};
 
 pub(crate) const QUEUED: u64 = 0;
@@ -97,6 +98,11 @@ impl ResponseRow {
             return Err(Error::NotFound);
         }
         Ok(row)
+    }
+
+    /// Its key if its age is to be renewed.
+    pub(crate) fn to_touch(&self, s: &Session) -> Option<i64> {
+        (self.ended.is_some() && self.used + millis(TOUCH) <= s.now()).then_some(self.key)
     }
 
     /// The row with this key, visible or not.

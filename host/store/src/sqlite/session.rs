@@ -3,9 +3,11 @@
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
+use super::open::BUSY;
 use super::open_file::OpenFile;
 use crate::bounds::millis;
 use crate::{Bounds, Clock, Error, Evicted, Millis, Result};
@@ -69,6 +71,15 @@ impl Session {
     ) -> Result<Vec<T>> {
         let mut statement = self.connection.prepare_cached(sql)?;
         Ok(statement.query_map(params, read)?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Writes what is only in the write-ahead log into the file, and cuts the log, unless a reader
+    /// needs it.
+    pub(crate) fn empty_log(&self) {
+        // What fails here fails where the store is used, too, and is told there.
+        let _ = self.connection.busy_timeout(Duration::ZERO);
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let _ = self.connection.busy_timeout(BUSY);
     }
 
     /// Whether SQLite has ended the transaction by itself.

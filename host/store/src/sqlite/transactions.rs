@@ -84,7 +84,9 @@ impl Store for Sqlite {
 
     fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| read::items(s, &owner, &id, &page))
+        let read =
+            move |s: &Session| Ok((read::items(s, &owner, &id, &page)?, read::to_touch(s, &owner, &id)?));
+        self.read_and_touch(read, responses::touch)
     }
 
     fn item(&self, owner: &Owner, id: &str) -> Reply<Item> {
@@ -170,7 +172,11 @@ impl Store for Sqlite {
 
     fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| completions::items(s, &owner, &id, &page))
+        let read = move |s: &Session| {
+            let items = completions::items(s, &owner, &id, &page)?;
+            Ok((items, completions::to_touch(s, &owner, &id)?))
+        };
+        self.read_and_touch(read, responses::touch)
     }
 
     fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()> {

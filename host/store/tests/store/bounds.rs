@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Purge, ROW_BYTES, Status, Target};
+use store::{
+    Bounds, Error, Evicted, Full, ITEM_BYTES, Link, Order, Owner, Page, Purge, ROW_BYTES, Status, Target,
+};
 
 use crate::kit::{Kit, conversation, each, end, item, new, parent};
 
@@ -128,6 +130,21 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
         }
         assert_eq!(evicted, 3);
         assert!(kit.store.response(&kit.owner, "running").await.is_ok());
+    })
+    .await;
+}
+
+/// Listing the items of a response didn't count, so one that was only paged through was evicted.
+#[tokio::test]
+async fn whose_items_are_listed_is_used() {
+    each(Bounds::default(), async |kit| {
+        kit.complete("a", Link::Alone).await;
+        let page = || Page { order: Order::Ascending, limit: 20, after: None };
+        for _ in 0..2 {
+            kit.clock.advance(29 * DAY);
+            assert_eq!(kit.store.items(&kit.owner, "a", page()).await.unwrap().data.len(), 1);
+        }
+        assert_eq!(stored(kit, "a").await, "a");
     })
     .await;
 }

@@ -47,8 +47,33 @@ fn a_file_that_is_open_is_refused() {
     let link = folder.path().join("link.db");
     std::os::unix::fs::symlink(path(&folder), &link).unwrap();
     assert!(refused(&link, OpenCause::InUse).contains("another process has it open"));
+    // Two servers on hard links lost half of what they acknowledged.
+    let hard_link = folder.path().join("hard.db");
+    fs::hard_link(path(&folder), &hard_link).unwrap();
+    assert!(refused(&hard_link, OpenCause::InUse).contains("another process has it open"));
     drop(first);
+    drop(Sqlite::open(&hard_link, &Options::default()).unwrap());
     Sqlite::open(&path(&folder), &Options::default()).unwrap();
+}
+
+/// Deleted text stayed in the write-ahead log until somebody wrote again.
+#[tokio::test]
+async fn what_was_deleted_is_in_no_file_of_a_quiet_store() {
+    const SECRET: &str = "the quoll is mauve";
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&path(&folder), &Options::default()).unwrap();
+    let owner = Owner::new("a");
+    let lease = store.create(&owner, new("r", Link::Alone)).await.unwrap();
+    store.finish(Target::Lease(lease), end(Status::Completed, SECRET)).await.unwrap();
+    let log = folder.path().join("state.db-wal");
+    let holds =
+        |file: &Path| fs::read(file).unwrap().windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes());
+    assert!(holds(&log), "it was stored");
+    store.delete(&owner, "r").await.unwrap();
+    while fs::metadata(&log).unwrap().len() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!holds(&path(&folder)) && !holds(&log));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::{MODELS, Recorded, with};
+use super::{MODELS, Recorded, text_of, with};
 use crate::guests::guest;
 use crate::serve_switches::text;
 
@@ -122,6 +122,36 @@ fn conversations_in_the_store_replay_equal() {
         ]}),
     );
     server.stop().assert_equal(5);
+}
+
+/// Sealed reasoning is opened by the server's key, in the name of whoever it belongs to.
+#[test]
+fn answers_to_sealed_reasoning_replay_equal_with_the_servers_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let (key, script) = (folder.path().join("seal.key"), folder.path().join("script.json"));
+    std::fs::write(&script, r#"{"rules": [{"text": "<think>\nIt is mauve.\n</think>\n\nHi."}]}"#).unwrap();
+    let engine = format!("replay:{}", script.display());
+    let server = Recorded::start(
+        "qwen3-tiny",
+        &["--seal-key", text(&key), "--engine", &engine, "--parser", "qwen3", "--api-key", "ada=secret"],
+    );
+    let base = json!({"model": "qwen3-tiny", "store": false, "include": ["reasoning.encrypted_content"]});
+    let ask = |input: &Value| {
+        let body = with(base.clone(), &json!({ "input": input })).to_string();
+        let answer = server.serving.post_with_key("/v1/responses", "secret", &body);
+        serde_json::from_str::<Value>(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
+    let question = json!({"role": "user", "content": "And?"});
+    let mut input = ask(&json!("Hello!"))["output"].as_array().unwrap().clone();
+    assert!(input[0]["encrypted_content"].is_string(), "{input:?}");
+    input.push(question);
+    assert_eq!(ask(&json!(input))["status"], "completed");
+    let records = server.stop();
+    assert!(!records.replay(&[]).status.success());
+    let output = records.replay(&["--seal-key", text(&key)]);
+    let out = text_of(&output.stdout);
+    assert!(output.status.success(), "{out}{}", text_of(&output.stderr));
+    assert_eq!(out.matches(": equal, ").count(), 2, "{out}");
 }
 
 /// Parsers that fail, each in its own way.

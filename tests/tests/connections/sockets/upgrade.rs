@@ -62,6 +62,11 @@ async fn another_upgrade_is_told_what_is_there() {
     }
     let answer = send(server.address, request(Method::GET, &UPGRADE[..3])).await;
     assert_eq!((answer.status.as_u16(), code(&answer)), (400, "invalid_websocket_key".into()));
+    let mut with_body = request(Method::GET, &UPGRADE);
+    *with_body.body_mut() =
+        Full::new(Bytes::from_static(b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n"));
+    let answer = send(server.address, with_body).await;
+    assert_eq!((answer.status.as_u16(), code(&answer)), (400, "malformed_request".into()));
     for (method, headers) in
         [(Method::GET, &[][..]), (Method::HEAD, &UPGRADE[..]), (Method::PUT, &UPGRADE[..])]
     {
@@ -99,6 +104,28 @@ async fn a_key_is_required_where_one_is_set() {
     server.stop().await;
 }
 
+/// A socket outlived its key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_was_removed_begins_no_response() {
+    let Scripted { server, .. } = Scripted::with(|setup| setup.keys = vec!["ada=secret".to_owned()]).await;
+    let key = [("authorization", "Bearer secret")];
+    let mut socket = Socket::with_headers(server.address, &key).await.expect("a socket").0;
+    let hi = serde_json::json!({ "input": "Hi" });
+    assert_eq!(socket.answer(hi.clone()).await["status"], "completed");
+    server.keys.replace(vec!["ada=other".parse().expect("a key")]).expect("keys");
+    socket.create(hi.clone()).await;
+    let refused = socket.event().await;
+    assert_eq!((&refused["type"], &refused["status"]), (&"error".into(), &401.into()), "{refused}");
+    assert_eq!(refused["error"]["code"], "invalid_api_key");
+    server.keys.replace(vec!["bob=secret".parse().expect("a key")]).expect("keys");
+    socket.create(hi.clone()).await;
+    assert_eq!(socket.event().await["status"], 401, "the key is somebody else's");
+    server.keys.replace(vec!["ada=secret".parse().expect("a key")]).expect("keys");
+    assert_eq!(socket.answer(hi).await["status"], "completed");
+    drop(socket);
+    server.stop().await;
+}
+
 /// Browsers apply no CORS to sockets.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_other_origins_get_no_socket() {
@@ -113,7 +140,14 @@ async fn pages_of_other_origins_get_no_socket() {
     };
     assert_eq!(opened("https://evil.example").await, Err(403));
     assert_eq!(opened("https://app.example").await, Ok(()));
-    assert_eq!(opened("http://localhost:3000").await, Ok(()));
+    // A page of another port may not read answers over HTTP either.
+    let local = "http://localhost:3000";
+    assert_eq!(opened(local).await, Err(403));
+    let request = Request::get("/v1/models").header("host", "localhost").header("origin", local);
+    let answer = send(server.address, request.body(Full::default()).expect("a request")).await;
+    assert!(!answer.headers.contains_key("access-control-allow-origin"));
+    let own = format!("http://{}", server.address);
+    assert_eq!(opened(&own).await, Ok(()));
     server.stop().await;
 }
 

@@ -140,9 +140,18 @@ async fn sealed_reasoning_comes_back_into_the_prompt() {
         json!({ "type": "reasoning", "summary": [], "encrypted_content": reasoning["encrypted_content"] });
     let result = json!({ "type": "function_call_output", "call_id": call["call_id"], "output": "12:00" });
     let input = json!([question, bare, call, result]);
-    let second = ask(&server, input.clone(), json!({ "enable_response_messages": true })).await.json();
-    let prompt = second["input_messages"][0]["message"].as_str().expect("the prompt");
+    let second = ask(&server, input.clone(), json!({})).await.json();
+    // Its prompt is that of the same reasoning in the clear, and is shown to nobody.
+    let mut clear = input.clone();
+    clear[1] = json!({ "type": "reasoning", "summary": [{ "type": "summary_text", "text": "The colour is mauve." }] });
+    let raw = json!({ "enable_response_messages": true });
+    let same = ask(&server, clear, raw.clone()).await.json();
+    let prompt = same["input_messages"][0]["message"].as_str().expect("the prompt");
     assert!(prompt.contains("<think>\nThe colour is mauve.\n</think>"), "{prompt}");
+    assert_eq!(second["usage"]["input_tokens"], same["usage"]["input_tokens"]);
+    let shown = ask(&server, input.clone(), raw).await;
+    assert_eq!(shown.status, 400, "{:?}", shown.body);
+    assert_eq!(shown.json()["error"]["param"], "enable_response_messages");
 
     let mut tampered = input;
     let sealed = bare["encrypted_content"].as_str().expect("sealed");

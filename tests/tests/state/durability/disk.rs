@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use api::responses::fold::Fold;
 use model::record::Record;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
@@ -132,17 +133,19 @@ async fn librechat_14466_answer_without_stored_end_fails() {
 
     limit(&server, Some(0));
     let events = rest(streamed).await;
-    let ends: Vec<_> = events
-        .iter()
-        .filter(|event| {
-            ["completed", "incomplete", "failed"]
-                .contains(&event["type"].as_str().unwrap().trim_start_matches("response."))
-        })
-        .collect();
-    assert_eq!(ends.len(), 1, "{events:?}");
-    let failed = &ends[0]["response"];
-    assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("server_error")));
-    assert!(events.iter().zip(0_u64..).all(|(event, number)| event["sequence_number"] == number));
+    let failed = &failed_end(&events);
+    // Who follows the other one is told its end, too, and so is who comes later.
+    let path = format!("/v1/responses/{}?stream=true", id(&background_response(&background.1)));
+    let followed = rest(background).await;
+    failed_end(&followed);
+    let late = get(address, &path).await;
+    assert!(late.body.ends_with(b"data: [DONE]\n\n"));
+    let sums = [followed, late.events()].map(|events| {
+        let mut fold = Fold::default();
+        events.iter().for_each(|event| fold.add(event).unwrap());
+        fold.whole()
+    });
+    assert_eq!(sums[0], sums[1]);
     // In one piece: the request came before the disk failed, or after.
     let whole = whole.join_next().await.unwrap().unwrap();
     assert!(matches!(whole.status.as_u16(), 500 | 503), "{:?}", whole.body);
@@ -152,17 +155,26 @@ async fn librechat_14466_answer_without_stored_end_fails() {
     drop(server);
     let server = start(&folder);
     // Nobody stored an end: the server that comes next ends them.
-    let log = get(
-        server.address,
-        &format!("/v1/responses/{}?stream=true", id(&background_response(&background.1))),
-    )
-    .await
-    .events();
+    let log = get(server.address, &path).await.events();
     assert_eq!(log.last().unwrap()["type"], "response.failed");
     while status(server.address, id(failed)).await == "in_progress" {
         tokio::task::yield_now().await;
     }
     assert_eq!(status(server.address, id(failed)).await, "failed");
+}
+
+/// The response of the one end that these events have, by which it failed.
+fn failed_end(events: &[Value]) -> Value {
+    let is_end = |event: &&Value| {
+        ["completed", "incomplete", "failed"]
+            .contains(&event["type"].as_str().unwrap().trim_start_matches("response."))
+    };
+    let ends: Vec<_> = events.iter().filter(is_end).collect();
+    assert_eq!(ends.len(), 1, "{events:?}");
+    let failed = &ends[0]["response"];
+    assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("server_error")));
+    assert!(events.iter().zip(0_u64..).all(|(event, number)| event["sequence_number"] == number));
+    failed.clone()
 }
 
 /// Records are no reason to fail an answer, and go on once there is room.

@@ -99,19 +99,28 @@ async fn file_moved_away_is_missed_and_found_again() {
     let address = server.address;
     let body =
         json!({ "model": "bench", "input": "long", "stream": true, "reasoning": { "effort": "none" } });
-    let mut under_way = open(address, json_request("/v1/responses", body.to_string())).await;
-    let mut text = String::new();
-    while !text.contains("response.output_text.delta") {
-        text += std::str::from_utf8(&under_way.next().await.unwrap()).unwrap();
+    let mut background = body.clone();
+    background["background"] = json!(true);
+    let mut under_way = Vec::new();
+    for body in [body, background] {
+        let mut answer = open(address, json_request("/v1/responses", body.to_string())).await;
+        let mut text = String::new();
+        while !text.contains("response.output_text.delta") {
+            text += std::str::from_utf8(&answer.next().await.unwrap()).unwrap();
+        }
+        under_way.push((answer, text));
     }
     let away = folder.path().join("away.db");
     fs::rename(&file, &away).unwrap();
     without_store(address, &responses[0]).await;
-    // What is under way can't be stored, and so fails.
-    while let Some(bytes) = under_way.next().await {
-        text += std::str::from_utf8(&bytes).unwrap();
+    // What is under way can't be stored, and so fails, also for who follows the store.
+    for (mut answer, mut text) in under_way {
+        while let Some(bytes) = answer.next().await {
+            text += std::str::from_utf8(&bytes).unwrap();
+        }
+        assert!(text.contains("response.failed") && !text.contains("response.completed"), "{text}");
+        assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
     }
-    assert!(text.contains("response.failed") && !text.contains("response.completed"), "{text}");
     fs::rename(&away, &file).unwrap();
     assert_eq!(read(address, &responses[0]).await.json(), responses[0]);
     let next = ask(address, "2+2?", &json!({ "previous_response_id": responses[0]["id"] })).await.json();

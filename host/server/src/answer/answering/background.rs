@@ -1,7 +1,7 @@
 //! An answer that is generated without a client: its events are stored as they come.
 
 use super::Answer;
-use crate::answer::keeper::Journal;
+use crate::answer::keeper::{Journal, Kept, Unstored};
 use api::error::not_stored;
 use api::event_buffer::EventBuffer;
 use model::record::line::Delivery;
@@ -9,14 +9,17 @@ use model::record::line::Delivery;
 impl Answer {
     /// Generates the answer without a client, and stores its events in `journal` as they come. An
     /// answer that lost its lease is another host's, and ends here without a word.
-    pub(crate) async fn run_stored(mut self, mut journal: Journal) {
+    ///
+    /// # Errors
+    /// The last events can't be stored.
+    pub(crate) async fn run_stored(mut self, mut journal: Journal) -> Result<(), Unstored> {
         self.record_delivery(Delivery::Stored);
         let mut buffer = EventBuffer::new();
         self.machine.begin(&mut buffer);
         let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
         match failed {
             None => {}
-            Some(store::Error::LeaseLost) => return,
+            Some(store::Error::LeaseLost) => return Ok(()),
             Some(error) => {
                 tracing::error!(id = %self.id, %error, "the answer's events can't be stored");
                 self.withdraw(not_stored(), &mut buffer);
@@ -25,8 +28,13 @@ impl Answer {
         self.record_events(&buffer);
         self.trace_events(buffer.len(), None);
         journal.add(&mut buffer);
-        self.keep(journal.take(), &mut buffer).await;
+        let last = journal.take();
+        let kept = self.keep(last.clone(), &mut buffer).await;
         self.record_end();
+        if kept == Kept::Here {
+            return Ok(());
+        }
+        Err(Unstored { last: journal.rest(last, &buffer), is_open: kept == Kept::Not })
     }
 
     /// Stores events until the answer's last ones are in the buffer.

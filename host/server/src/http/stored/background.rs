@@ -16,7 +16,7 @@ use super::keeping::StoreKeeper;
 use super::request::StoredRequest;
 use super::resolve::Resolved;
 use super::upkeep::end;
-use crate::answer::{Answer, Journal};
+use crate::answer::{Answer, Journal, Progress, Unstored};
 use api::error::ApiError;
 use api::event_buffer::EventBuffer;
 use api::machine::Machine;
@@ -100,13 +100,21 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
     };
     match begun {
         Ok((mut answer, next)) => {
-            let journal = Journal::new(Arc::clone(&store), claimed.lease, next, place.stored.clone());
+            let progress = place.progress.clone();
+            let journal = Journal::new(Arc::clone(&store), claimed.lease.clone(), next, progress.clone());
             answer.withdrawn_by(&place.withdrawn);
             answer.kept_by(Box::new(StoreKeeper { store, place }));
-            answer.run_stored(journal).await;
+            if let Err(Unstored { last, is_open }) = answer.run_stored(journal).await {
+                let last = Arc::new(last);
+                if is_open {
+                    app.running.remember_unstored(claimed.lease, Arc::clone(&last));
+                }
+                // Who follows it reads the store first.
+                progress.send_replace(Progress::Unstored(last));
+            }
         }
         Err(ending) => {
-            end(&store, claimed, ending).await;
+            end(&app.running, &store, claimed, ending).await;
             place.leave();
         }
     }

@@ -1,10 +1,12 @@
 //! Readers of stored events: whoever asks for a background response's events gets those behind a
-//! number, then each further one as it is stored.
+//! number, then each further one as it is stored. Invariant: a stream ends with the last event of
+//! its response, or with `response.failed` where that can't be had.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
-use store::{Events, Owner};
+use store::{Chunk, Events, Owner};
 use tokio::time::timeout;
 
 use super::super::app::App;
@@ -12,41 +14,62 @@ use super::super::connection::Disconnect;
 use super::super::store_error::{refusal, store};
 use super::super::stream::event_stream;
 use super::running::Handle;
-use crate::answer::{LogWriter, Policy, SseBody, event_log};
-use api::error::ApiError;
+use crate::answer::{LogWriter, Policy, Progress, SseBody, event_log};
+use api::error::{ApiError, not_stored};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
+use api::responses::Ending;
 use api::responses::stored::push;
+use model::accounts::{Account, Principal};
 
 /// Shortest and longest time between two looks for events of a response that runs elsewhere.
 const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+/// Time that the last events of a response may take to come, once its log can't be read or the
+/// server must end.
+const LAST: Duration = Duration::from_secs(1);
+
+/// A response whose events are wanted.
+pub(in crate::http) struct Followed {
+    pub(in crate::http) owner: Owner,
+    pub(in crate::http) id: String,
+    /// The response as it was stored when it began, as JSON.
+    pub(in crate::http) object: Box<str>,
+}
 
 /// The stream of a background response's events behind number `after`, from the first on without
 /// one; deltas are padded if the client wants them so (`pad`). A client that takes nothing for too
 /// long is disconnected.
 pub(in crate::http) fn follow(
     app: &App,
-    owner: Owner,
-    id: String,
+    mut followed: Followed,
     after: Option<u64>,
     pad: bool,
     disconnect: Option<Disconnect>,
 ) -> Response {
     // Events wait in the store, so a reader that takes none holds one read's.
     let (log, reader) = event_log(Policy::Cancel { queue: 1 });
-    let follower = Follower { app: app.clone(), owner, id, after, pad, disconnect };
+    let mut account = app.accounts.open(Principal::new(followed.owner.name()));
+    if account.hold(followed.object.len()).is_err() {
+        // It is needed where the store fails, and then is less than the end that it belongs to.
+        followed.object = "{}".into();
+    }
+    let follower =
+        Follower { app: app.clone(), followed, handle: None, after, pad, disconnect, _account: account };
     app.tasks.spawn(follower.run(log));
     event_stream(SseBody::new(reader, Frames::new(true), &app.limits))
 }
 
 struct Follower {
     app: App,
-    owner: Owner,
-    id: String,
+    followed: Followed,
+    /// What this process knows of the response, if it ran here.
+    handle: Option<Handle>,
     /// Number of the last event that was read.
     after: Option<u64>,
     pad: bool,
     disconnect: Option<Disconnect>,
+    /// Pays for the object.
+    _account: Account,
 }
 
 impl Follower {
@@ -54,17 +77,25 @@ impl Follower {
     /// leaves or takes nothing for too long.
     async fn run(mut self, log: LogWriter) {
         let aborting = self.app.aborting.clone();
-        tokio::select! {
-            result = self.copy(&log) => if let Err(error) = result {
+        let aborted = async {
+            aborting.cancelled().await;
+            tokio::time::sleep(LAST).await;
+        };
+        let following = async {
+            if let Err(error) = self.copy(&log).await {
                 tracing::warn!(%error, "a stored response can't be followed to its end");
-            },
+                self.break_off(error, &log).await;
+            }
+        };
+        tokio::select! {
+            () = following => {}
             () = log.abandoned() => {}
-            () = aborting.cancelled() => {}
+            () = aborted => {}
         }
     }
 
     async fn copy(&mut self, log: &LogWriter) -> Result<(), ApiError> {
-        let store = store(&self.app)?;
+        let store = Arc::clone(store(&self.app)?);
         let mut wait = LOOK.0;
         loop {
             if !log.has_room() && timeout(self.app.limits.slow_reader, log.room()).await.is_err() {
@@ -74,17 +105,19 @@ impl Follower {
                 }
                 return Ok(());
             }
-            // The number of stored events is watched before the store is read: what comes in
-            // between is noticed.
-            let running = self.app.running.find(&self.owner, &self.id);
-            let events = store.events_after(&self.owner, &self.id, self.after).await.map_err(refusal)?;
-            let Events::Log { chunk, end } = events else { return Ok(()) };
+            // What runs here is looked at before the store is read: what comes in between changes
+            // the watch.
+            let Followed { owner, id, .. } = &self.followed;
+            let found = self.app.running.find(owner, id);
+            let runs = found.is_some();
+            self.handle = found.or(self.handle.take());
+            self.handle.iter_mut().for_each(|handle| handle.progress.mark_unchanged());
+            let unstored = self.unstored();
+            let events = store.events_after(owner, id, self.after).await.map_err(refusal)?;
+            let Events::Log { chunk, end } = events else { return Err(no_log()) };
             let came = !chunk.events.is_empty();
             let mut buffer = EventBuffer::new();
-            chunk.events.iter().for_each(|event| push(event, self.pad, &mut buffer));
-            if came {
-                self.after = Some(chunk.first + chunk.events.len() as u64 - 1);
-            }
+            self.push(&chunk.events, &mut buffer);
             if end {
                 log.finish(&mut buffer);
                 return Ok(());
@@ -94,19 +127,61 @@ impl Follower {
                 wait = LOOK.0;
                 continue;
             }
-            pause(running, wait).await;
+            if unstored.is_some() {
+                return Err(ApiError::turn(&not_stored()));
+            }
+            self.pause(runs, wait).await;
             wait = (wait * 2).min(LOOK.1);
+        }
+    }
+
+    /// Ends the stream of a response whose end can't be read: as its answer ended here, if that is
+    /// known and follows what was read, else as failed.
+    async fn break_off(&mut self, error: ApiError, log: &LogWriter) {
+        if let Some(handle) = self.handle.clone() {
+            let _ = timeout(LAST, handle.ended()).await;
+        }
+        let next = self.after.map_or(0, |after| after + 1);
+        let rest = self.unstored().and_then(|last| {
+            let read = usize::try_from(next.checked_sub(last.first)?).ok()?;
+            last.events.get(read..).filter(|rest| !rest.is_empty()).map(<[_]>::to_vec)
+        });
+        let ending = Ending::Failed(error.into_failure());
+        let events = rest.unwrap_or_else(|| ending.without_log(&self.followed.object, next));
+        let mut buffer = EventBuffer::new();
+        self.push(&events, &mut buffer);
+        log.finish(&mut buffer);
+    }
+
+    /// The last events of a response that ran here and couldn't be stored to its end.
+    fn unstored(&self) -> Option<Arc<Chunk>> {
+        match &*self.handle.as_ref()?.progress.borrow() {
+            Progress::Unstored(last) => Some(Arc::clone(last)),
+            Progress::Stored(_) => None,
+        }
+    }
+
+    /// Adds the next events.
+    fn push(&mut self, events: &[Vec<u8>], buffer: &mut EventBuffer) {
+        events.iter().for_each(|event| push(event, self.pad, buffer));
+        let next = self.after.map_or(0, |after| after + 1) + events.len() as u64;
+        self.after = next.checked_sub(1);
+    }
+
+    /// Waits for further events of a response that `runs` here, or for a while.
+    async fn pause(&mut self, runs: bool, wait: Duration) {
+        match self.handle.as_mut().filter(|_| runs) {
+            // Its end closes the watch, and is read next.
+            Some(handle) => {
+                let _ = timeout(LOOK.1, handle.progress.changed()).await;
+            }
+            None => tokio::time::sleep(wait).await,
         }
     }
 }
 
-/// Waits for further events of a response that runs here, or for a while.
-async fn pause(running: Option<Handle>, wait: Duration) {
-    match running {
-        // Its end closes the watch, and is read next.
-        Some(mut handle) => {
-            let _ = timeout(LOOK.1, handle.stored.changed()).await;
-        }
-        None => tokio::time::sleep(wait).await,
-    }
+/// Why a log that is no longer stored ends a stream.
+fn no_log() -> ApiError {
+    let message = "The events of this response are no longer stored: read it without `stream`.";
+    ApiError::new(410, "invalid_request_error", "events_expired", message)
 }

@@ -10,7 +10,7 @@ use super::super::store_error::{refusal, store};
 use super::request::StoredRequest;
 use super::resolve::{Resolved, check_unchanged};
 use super::running::RunningPlace;
-use crate::answer::{Answer, Keeper, Keeping, NotKept};
+use crate::answer::{Answer, Keeper, Keeping, Kept};
 use api::error::ApiError;
 
 /// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from
@@ -73,17 +73,16 @@ impl Keeper for StoreKeeper {
             let finished = store.finish(Target::Lease(place.lease.clone()), end).await;
             place.leave();
             match finished {
-                Ok(Finished::Now) => Ok(()),
-                // Whoever cancelled or deleted it has ended it already.
+                Ok(Finished::Now) => Kept::Here,
                 Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)
                     if status == Status::Cancelled =>
                 {
-                    Ok(())
+                    Kept::ByOthers
                 }
-                Ok(Finished::Before(_)) => Err(NotKept),
+                Ok(Finished::Before(_)) => Kept::Not,
                 Err(error) => {
                     tracing::error!(%error, "the end of a response can't be stored");
-                    Err(NotKept)
+                    Kept::Not
                 }
             }
         })

@@ -18,7 +18,7 @@ pub(super) use background::{enqueue, run_claimed};
 pub(super) use completions::{
     completion, completion_messages, completions, delete_completion, keep_completion, update_completion,
 };
-pub(super) use follow::follow;
+pub(super) use follow::{Followed, follow};
 pub(super) use keeping::keep;
 pub(super) use resolve::{Continues, Resolved, resolve};
 pub(super) use routes::{cancel, delete, input_items, one};

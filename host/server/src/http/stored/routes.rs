@@ -15,7 +15,7 @@ use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
 use super::super::unpaid::unpaid;
 use super::background::events_of;
-use super::follow::follow;
+use super::follow::{Followed, follow};
 use super::request::{StoredRequest, Unreadable};
 use api::deleted::Deletion;
 use api::error::ApiError;
@@ -49,7 +49,9 @@ async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
         let what = "stream: the events of this response are no longer stored: read it without `stream`";
         return Err(ApiError::invalid("stream".to_owned(), what).with_code("events_expired"));
     }
-    Ok(follow(app, asker.owner(), id, after, pad, asker.disconnect.clone()))
+    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
+    let followed = Followed { owner: asker.owner(), id, object: request.object.get().into() };
+    Ok(follow(app, followed, after, pad, asker.disconnect.clone()))
 }
 
 /// The response as it is.
@@ -77,6 +79,7 @@ async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response,
     store.delete(&asker.owner(), &id).await.map_err(refusal)?;
     if let Some(handle) = app.running.find(&asker.owner(), &id) {
         handle.withdrawn.cancel();
+        app.running.forget_unstored(&id);
     }
     Ok(json(200, to_json(&Deletion::of_response(&id))))
 }

@@ -3,14 +3,17 @@
 //!
 //! Invariant: a response leaves when its end was stored, or is another's to store. One whose place
 //! is dropped before that, since its client left while it began or its task failed, is handed to
-//! the upkeep, which ends it.
+//! the upkeep, which ends it. One whose end couldn't be stored is remembered until it is, so that
+//! nobody waits for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{Lease, Owner};
+use store::{Chunk, Lease, Owner};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+
+use crate::answer::Progress;
 
 /// The responses that run. Cheap to clone.
 #[derive(Clone, Default)]
@@ -19,6 +22,8 @@ pub(in crate::http) struct Running(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     entries: Mutex<HashMap<String, RunningEntry>>,
+    /// Those that run no more, and of which the store says that they do.
+    unstored: Mutex<HashMap<String, RunningEntry>>,
     /// Leases of those that nobody ends.
     abandoned: Mutex<Vec<Lease>>,
     has_abandoned: Notify,
@@ -34,14 +39,14 @@ struct RunningEntry {
 pub(in crate::http) struct Handle {
     /// Cancelled when nobody wants the response any more.
     pub(super) withdrawn: CancellationToken,
-    /// Number of its stored events. Closed when it runs no more.
-    pub(super) stored: watch::Receiver<u64>,
+    /// What is stored of it. Closed when it runs no more.
+    pub(super) progress: watch::Receiver<Progress>,
 }
 
 impl Handle {
     /// Waits until the response runs no more.
     pub(super) async fn ended(mut self) {
-        while self.stored.changed().await.is_ok() {}
+        while self.progress.changed().await.is_ok() {}
     }
 }
 
@@ -50,7 +55,7 @@ pub(super) struct RunningPlace {
     running: Running,
     pub(super) lease: Lease,
     pub(super) withdrawn: CancellationToken,
-    pub(super) stored: watch::Sender<u64>,
+    pub(super) progress: watch::Sender<Progress>,
     has_ended: bool,
 }
 
@@ -64,22 +69,38 @@ impl RunningPlace {
 impl Running {
     /// Enters a response that this process runs.
     pub(super) fn enter(&self, lease: Lease) -> RunningPlace {
-        let (stored, receiver) = watch::channel(0);
+        let (progress, receiver) = watch::channel(Progress::Stored(0));
         let withdrawn = CancellationToken::new();
-        let handle = Handle { withdrawn: withdrawn.clone(), stored: receiver };
+        let handle = Handle { withdrawn: withdrawn.clone(), progress: receiver };
         let entry = RunningEntry { lease: lease.clone(), handle };
         let older = lock(&self.0.entries).insert(lease.id().to_owned(), entry);
         if let Some(older) = older {
             // Whoever ran it has lost its lease.
             older.handle.withdrawn.cancel();
         }
-        RunningPlace { running: self.clone(), lease, withdrawn, stored, has_ended: false }
+        lock(&self.0.unstored).remove(lease.id());
+        RunningPlace { running: self.clone(), lease, withdrawn, progress, has_ended: false }
     }
 
-    /// The owner's response of this id, if it runs here.
+    /// The owner's response of this id, if it runs here, or its end couldn't be stored.
     pub(super) fn find(&self, owner: &Owner, id: &str) -> Option<Handle> {
-        let entries = lock(&self.0.entries);
-        entries.get(id).filter(|entry| entry.lease.owner() == owner).map(|entry| entry.handle.clone())
+        let find = |entries: &Mutex<HashMap<String, RunningEntry>>| {
+            let entries = lock(entries);
+            entries.get(id).filter(|entry| entry.lease.owner() == owner).map(|entry| entry.handle.clone())
+        };
+        find(&self.0.entries).or_else(|| find(&self.0.unstored))
+    }
+
+    /// Remembers that these `last` events of a response couldn't be stored.
+    pub(super) fn remember_unstored(&self, lease: Lease, last: Arc<Chunk>) {
+        let (_, progress) = watch::channel(Progress::Unstored(last));
+        let handle = Handle { withdrawn: CancellationToken::new(), progress };
+        lock(&self.0.unstored).insert(lease.id().to_owned(), RunningEntry { lease, handle });
+    }
+
+    /// Forgets that the response's end couldn't be stored: it is stored now, or the response is gone.
+    pub(super) fn forget_unstored(&self, id: &str) {
+        lock(&self.0.unstored).remove(id);
     }
 
     /// Leases of all.

@@ -8,7 +8,8 @@ use store::{Claimed, End, Lease, Status, Store, Target};
 
 use super::super::app::App;
 use super::background::events_of;
-use super::request::StoredRequest;
+use super::request::{StoredRequest, Unreadable};
+use super::running::Running;
 use api::responses::Ending;
 use system::random;
 
@@ -20,7 +21,7 @@ pub(in crate::http) async fn upkeep(app: App) {
     let Some(store) = app.store.clone() else { return };
     loop {
         renew(&app, &store).await;
-        sweep(&store).await;
+        sweep(&app.running, &store).await;
         // Hosts that share a store sweep at different times.
         let jitter = Duration::from_millis(random::seed() % 1000);
         let pause = tokio::time::sleep(RENEWAL.saturating_sub(jitter));
@@ -30,7 +31,7 @@ pub(in crate::http) async fn upkeep(app: App) {
                 () = &mut pause => break,
                 abandoned = app.running.abandoned() => {
                     for lease in abandoned {
-                        end_abandoned(&store, lease).await;
+                        end_abandoned(&app.running, &store, lease).await;
                     }
                 }
             }
@@ -39,9 +40,9 @@ pub(in crate::http) async fn upkeep(app: App) {
 }
 
 /// Ends a response that its client left before it ran, or whose task failed.
-async fn end_abandoned(store: &Arc<dyn Store>, lease: Lease) {
+async fn end_abandoned(running: &Running, store: &Arc<dyn Store>, lease: Lease) {
     match store.response(lease.owner(), lease.id()).await {
-        Ok(response) => end(store, Claimed { lease, response }, Ending::Cancelled).await,
+        Ok(response) => end(running, store, Claimed { lease, response }, Ending::Cancelled).await,
         // A chat completion, of which nothing stays that doesn't end well, or a response that was
         // deleted.
         Err(store::Error::NotFound) => {
@@ -69,7 +70,7 @@ async fn renew(app: &App, store: &Arc<dyn Store>) {
     }
 }
 
-async fn sweep(store: &Arc<dyn Store>) {
+async fn sweep(running: &Running, store: &Arc<dyn Store>) {
     loop {
         let lost = match store.sweep().await {
             Ok(lost) if lost.is_empty() => return,
@@ -77,21 +78,33 @@ async fn sweep(store: &Arc<dyn Store>) {
             Err(error) => return tracing::warn!(%error, "lost responses can't be ended now"),
         };
         for claimed in lost {
-            end(store, claimed, Ending::Lost).await;
+            end(running, store, claimed, Ending::Lost).await;
         }
     }
 }
 
-/// Ends a response that isn't run, or not any more.
-pub(super) async fn end(store: &Arc<dyn Store>, Claimed { lease, response }: Claimed, ending: Ending) {
+/// Ends a response that isn't run, or not any more. Where its end can't be stored, who follows it is
+/// told the end all the same.
+pub(super) async fn end(
+    running: &Running,
+    store: &Arc<dyn Store>,
+    Claimed { lease, response }: Claimed,
+    ending: Ending,
+) {
+    let unreadable = |unreadable: Unreadable| store::Error::Unavailable(unreadable.to_string());
     let ended = async {
-        let request = StoredRequest::read(&response.request)
-            .map_err(|unreadable| store::Error::Unavailable(unreadable.to_string()))?;
+        let request = StoredRequest::read(&response.request).map_err(unreadable)?;
         let events = events_of(store, lease.owner(), &response).await?;
         let end = ending.end(request.object.get(), events.as_deref());
-        store.finish(Target::Lease(lease), end).await
+        let last = end.last.clone().map(Arc::new);
+        let stored = store.finish(Target::Lease(lease.clone()), end).await;
+        if let (Err(store::Error::Unavailable(_)), Some(last)) = (&stored, last) {
+            running.remember_unstored(lease.clone(), last);
+        }
+        stored
     };
-    if let Err(error) = ended.await {
-        tracing::warn!(%error, "a lost response can't be ended now");
+    match ended.await {
+        Ok(_) => running.forget_unstored(lease.id()),
+        Err(error) => tracing::warn!(%error, "a lost response can't be ended now"),
     }
 }

@@ -1,6 +1,7 @@
 //! The upgrade of a request to a WebSocket (RFC 6455, 4.2). Extensions and subprotocols that a
 //! client offers are declined.
 
+use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine;
@@ -15,7 +16,9 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::super::answer::refuse;
 use super::super::app::App;
 use super::super::connection::{Disconnect, Upgrade};
+use super::super::keys::PresentedKey;
 use super::session;
+use super::turn::Client;
 use api::error::ApiError;
 use model::accounts::Principal;
 
@@ -34,7 +37,8 @@ pub(in crate::http) async fn upgrade(State(app): State<App>, request: Request) -
     if app.access.no_web_socket {
         return upgrade_required(&ApiError::no_web_socket(), "HTTP/1.1");
     }
-    match app.access.check_page(request.headers()).and_then(|()| accept_key(&request)) {
+    let proper = check_empty(&request).and_then(|()| app.access.check_page(request.headers()));
+    match proper.and_then(|()| accept_key(&request)) {
         Ok(key) => switch(app, request, &key),
         Err(error) if error.status == 426 => {
             let mut response = upgrade_required(&error, "websocket");
@@ -51,6 +55,11 @@ fn upgrade_required(error: &ApiError, protocol: &'static str) -> Response {
     response.headers_mut().insert(UPGRADE, HeaderValue::from_static(protocol));
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
     response
+}
+
+/// Refuses a body: its bytes would be read as the socket's first ones.
+fn check_empty(request: &Request) -> Result<(), ApiError> {
+    if request.body().is_end_stream() { Ok(()) } else { Err(ApiError::upgrade_with_body()) }
 }
 
 /// The value of `Sec-WebSocket-Accept` for a proper request.
@@ -84,10 +93,11 @@ fn switch(app: App, mut request: Request, key: &str) -> Response {
         return refuse(&ApiError::internal("The server failed to upgrade this connection."));
     };
     let principal = extensions.get::<Principal>().cloned().unwrap_or_default();
+    let client = Client { principal, key: extensions.get::<PresentedKey>().cloned() };
     let upgraded = hyper::upgrade::on(&mut request);
     upgrade.to(async move {
         match upgraded.await {
-            Ok(io) => session::serve(app, principal, TokioIo::new(io), disconnect).await,
+            Ok(io) => session::serve(app, client, TokioIo::new(io), disconnect).await,
             Err(error) => tracing::debug!(%error, "a connection was not upgraded"),
         }
     });

@@ -102,7 +102,7 @@ impl Inbox<'_> {
             (Err(bad), _) => self.out.error(&bad.error, bad.stream_id.as_ref()).await,
             (Ok(ClientEvent::Processed), _) => {}
             (Ok(ClientEvent::Steer(request)), _) => {
-                let account = self.app.accounts.open(self.socket.principal.clone());
+                let account = self.app.accounts.open(self.socket.client.principal.clone());
                 self.out.event_made(|| self.socket.steering.submit(request, account)).await;
             }
             (Ok(ClientEvent::Create { stream_id, .. }), Err(error)) => {

@@ -7,7 +7,7 @@ use store::{End, Item, Status};
 
 use super::super::app::App;
 use super::lanes::Lane;
-use crate::answer::{Keeper, Keeping};
+use crate::answer::{Keeper, Keeping, Kept};
 use model::accounts::{Account, Principal};
 
 /// Bytes that an item takes beside its text.
@@ -97,6 +97,6 @@ impl Keeper for MemoryKeeper {
             (Status::Failed, Some(parent)) => memory.forget(&lane, &parent),
             _ => {}
         }
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(std::future::ready(Kept::Here))
     }
 }

@@ -21,28 +21,27 @@ use super::memory::Memory;
 use super::metered::{Intake, Metered, READ_BYTES};
 use super::outbox::{self, Outbox};
 use super::steering::Steering;
-use super::turn::Socket;
+use super::turn::{Client, Socket};
 use api::error::ApiError;
-use model::accounts::Principal;
 use model::limits::Limits;
 
-/// Serves a socket over an upgraded connection, for `principal`. Dropping the future ends its
+/// Serves a socket over an upgraded connection, for `client`. Dropping the future ends its
 /// responses. `disconnect` closes the connection.
-pub(super) async fn serve<S>(app: App, principal: Principal, io: S, disconnect: CancellationToken)
+pub(super) async fn serve<S>(app: App, client: Client, io: S, disconnect: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let _open = OpenSockets::enter();
     let limits = &app.limits;
-    let intake = Intake::new(&app, &principal);
+    let intake = Intake::new(&app, &client.principal);
     let io = Metered::new(io, intake.clone(), limits.body_time);
     let (sink, mut stream) =
         WebSocketStream::from_raw_socket(io, Role::Server, Some(codec(limits))).await.split();
     let (out, queue) = Outbox::new();
     let (requests, requested) = mpsc::channel(1);
-    let memory = Arc::new(Memory::new(&app, &principal));
+    let memory = Arc::new(Memory::new(&app, &client.principal));
     let steering = Steering::default();
-    let socket = Socket { app: app.clone(), principal, memory, steering, out: out.clone(), disconnect };
+    let socket = Socket { app: app.clone(), client, memory, steering, out: out.clone(), disconnect };
     let inbox = Inbox { app: &app, intake: &intake, out: &out, socket: &socket, requests };
     let mut writing = std::pin::pin!(outbox::write(sink, queue, &intake, limits));
     let farewell = tokio::select! {

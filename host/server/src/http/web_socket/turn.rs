@@ -11,6 +11,7 @@ use super::super::answer::RequestId;
 use super::super::app::App;
 use super::super::body::CheckedBody;
 use super::super::caller::Caller;
+use super::super::keys::PresentedKey;
 use super::super::stored::Continues;
 use super::inbox::Create;
 use super::lanes::Lane;
@@ -52,10 +53,25 @@ struct Succession {
     steers: Vec<Steer>,
 }
 
+/// Who opened a socket.
+pub(super) struct Client {
+    pub(super) principal: Principal,
+    /// The key that the upgrade came with, if one was needed.
+    pub(super) key: Option<PresentedKey>,
+}
+
+impl Client {
+    /// Checks that the key is still the client's: the operator may have removed it since the upgrade.
+    fn check(&self, app: &App) -> Result<(), ApiError> {
+        let is_known = |key| app.access.keys.owner(key).as_ref() == Some(&self.principal);
+        if self.key.as_ref().is_none_or(is_known) { Ok(()) } else { Err(ApiError::unauthorised()) }
+    }
+}
+
 /// What the responses of one socket share.
 pub(super) struct Socket {
     pub(super) app: App,
-    pub(super) principal: Principal,
+    pub(super) client: Client,
     pub(super) memory: Arc<Memory>,
     pub(super) steering: Steering,
     pub(super) out: Outbox,
@@ -85,7 +101,7 @@ impl Socket {
                 let messages = messages(&steers);
                 let (_, text) =
                     create.body.refer(&self.app, move |body| steer::prepend(body, &messages)).await?;
-                create.body = CheckedBody::of_text(&self.app, &self.principal, text.into()).await?;
+                create.body = CheckedBody::of_text(&self.app, &self.client.principal, text.into()).await?;
             }
             self.begin(create).await
         };
@@ -109,7 +125,7 @@ impl Socket {
         let begun = async {
             let text = steer::successor(&settings.json, &parent, &messages(&steers));
             drop(settings);
-            let body = CheckedBody::of_text(&self.app, &self.principal, text.into()).await?;
+            let body = CheckedBody::of_text(&self.app, &self.client.principal, text.into()).await?;
             self.begin(Create { lane: lane.clone(), generate: true, parent: Some(parent), store, body }).await
         };
         match begun.await {
@@ -133,11 +149,12 @@ impl Socket {
 
     /// Accepts the request. If its response isn't stored, the socket will remember it.
     async fn begin(&self, create: Create) -> Result<RunningResponse, ApiError> {
+        self.client.check(&self.app)?;
         let Create { lane, generate, parent, store, body } = create;
         let (body, settings) = body.refer(&self.app, |body| Ok(steer::settings(body))).await?;
         let settings = settings.filter(|_| generate).and_then(|json| self.held(json));
         let RequestId(id) = RequestId::random();
-        let principal = self.principal.clone();
+        let principal = self.client.principal.clone();
         let caller = Caller { principal, id, began: Instant::now(), span: None, is_probe: false };
         let is_stored = self.app.store.is_some() && store != Some(false);
         let continues = match &parent {
@@ -167,7 +184,7 @@ impl Socket {
 
     /// Settings that are charged for; none where there is no room.
     fn held(&self, json: String) -> Option<Settings> {
-        let mut account = self.app.remembered.open(self.principal.clone());
+        let mut account = self.app.remembered.open(self.client.principal.clone());
         account.hold(json.len()).ok()?;
         Some(Settings { json, _account: account })
     }
