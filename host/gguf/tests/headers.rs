@@ -136,6 +136,8 @@ fn faults_of_layers_with_states_are_named() {
         let mut writer = Writer::default();
         writer.key("general.architecture", Key::Text("qwen35"));
         writer.tensor("token_embd.weight", 0, &[2, 4], vec![0; 32]);
+        writer.tensor("blk.0.attn_norm.weight", 0, &[1, 4], vec![0; 16]);
+        writer.tensor("blk.1.attn_norm.weight", 0, &[1, 4], vec![0; 16]);
         for (key, number) in [
             ("embedding_length", 4),
             ("block_count", 3),

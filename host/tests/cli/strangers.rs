@@ -54,6 +54,22 @@ fn faults_of_a_strangers_tokenizer_are_one_line() {
     assert!(error.starts_with("error: m/tokenizer.json: it ") && error.contains(" a text of "), "{error}");
 }
 
+/// A pipe would be waited for, and a device would never end.
+#[test]
+fn files_that_are_no_files_are_refused() {
+    for name in ["tokenizer.json", "config.json", "chat_template.jinja"] {
+        let folder = model("model.safetensors");
+        let file = folder.path().join(name);
+        std::fs::remove_file(&file).expect("removed");
+        std::os::unix::fs::symlink("/dev/zero", &file).expect("linked");
+        let mut command = host(&["serve", "--engine", "replay:nowhere", "--model", text(folder.path())]);
+        let output = command.env_remove("RUST_LOG").output().expect("the binary runs");
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+        assert!(error.contains(&format!("{name}: no regular file")), "{error}");
+    }
+}
+
 #[test]
 fn endless_template_ends_the_start_in_one_line() {
     let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
