@@ -15,7 +15,8 @@ fn refused(alter: impl Fn(&mut Value), template: Option<&str>) -> String {
     alter(&mut tokenizer);
     std::fs::remove_file(&file).expect("removed");
     std::fs::write(&file, tokenizer.to_string()).expect("written");
-    let mut command = host(&["serve", "--engine", "replay:nowhere", "--model", text(folder.path())]);
+    let mut command =
+        host(&["serve", "--store", "none", "--engine", "replay:nowhere", "--model", text(folder.path())]);
     if let Some(template) = template {
         let file = folder.path().join("own.jinja");
         std::fs::write(&file, template).expect("written");
@@ -62,7 +63,8 @@ fn files_that_are_no_files_are_refused() {
         let file = folder.path().join(name);
         std::fs::remove_file(&file).expect("removed");
         std::os::unix::fs::symlink("/dev/zero", &file).expect("linked");
-        let mut command = host(&["serve", "--engine", "replay:nowhere", "--model", text(folder.path())]);
+        let mut command =
+            host(&["serve", "--store", "none", "--engine", "replay:nowhere", "--model", text(folder.path())]);
         let output = command.env_remove("RUST_LOG").output().expect("the binary runs");
         let error = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");

@@ -100,7 +100,7 @@ impl HubClient {
             match next_page(&url, &headers) {
                 None => return Ok(listing),
                 Some(next) if next.origin() == self.endpoint.origin() && !brings_user(&url, &next) => {
-                    url = next
+                    url = next;
                 }
                 Some(_) => return Err(HubError::wrong(url, "the next page of its listing is elsewhere")),
             }

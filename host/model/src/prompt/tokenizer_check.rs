@@ -90,7 +90,7 @@ fn short(bytes: usize) -> Result<usize, String> {
     }
 }
 
-/// Length of the longest text of a SentencePiece map, in bytes: behind the size of a trie and the
+/// Length of the longest text of a `SentencePiece` map, in bytes: behind the size of a trie and the
 /// trie come texts that each end with a zero.
 fn longest_entry(map: &str) -> Result<usize, String> {
     let broken = || "has a broken map of characters".to_owned();
