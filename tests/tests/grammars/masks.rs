@@ -71,13 +71,13 @@ impl Walk {
         while self.mask.poll_ready(&mut Context::from_waker(Waker::noop())).is_pending() {
             std::thread::yield_now();
         }
-        let taken = &draft[..self.random.below(draft.len() + 1)];
-        for token in taken {
+        let kept = &draft[..self.random.below(draft.len() + 1)];
+        for token in kept {
             assert!(self.allowed()?.contains(token), "{token} of {draft:?}");
             self.mask.advance(*token)?;
         }
         if self.random.below(2) == 0 {
-            self.mask.rollback(taken.len())?;
+            self.mask.rollback(kept.len())?;
         }
         let may = self.allowed()?;
         let token = self.drawn(&may);
