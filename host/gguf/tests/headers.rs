@@ -136,6 +136,8 @@ fn faults_of_layers_with_states_are_named() {
         let mut writer = Writer::default();
         writer.key("general.architecture", Key::Text("qwen35"));
         writer.tensor("token_embd.weight", 0, &[2, 4], vec![0; 32]);
+        writer.tensor("blk.0.attn_norm.weight", 0, &[1, 4], vec![0; 16]);
+        writer.tensor("blk.1.attn_norm.weight", 0, &[1, 4], vec![0; 16]);
         for (key, number) in [
             ("embedding_length", 4),
             ("block_count", 3),
@@ -159,4 +161,49 @@ fn faults_of_layers_with_states_are_named() {
     assert_eq!(error(13, &[true, false]).unwrap_err(), "qwen35.ssm.inner_size 13 is not that of 4 heads");
     let wanted = "qwen35.attention.recurrent_layers must have true or false for each of 2 layers";
     assert_eq!(error(12, &[true]).unwrap_err(), wanted);
+}
+
+/// A file's configuration, or why it has none.
+fn configuration(writer: &Writer) -> Result<(), String> {
+    let bytes = writer.finish();
+    let parts = [FilePart::whole("f", &bytes)];
+    let config = Gguf::parse(&parts).unwrap().file("config.json");
+    config.map(|config| assert!(config.is_some())).map_err(|error| error.reason)
+}
+
+/// A small model's keys, with a tensor of each layer of `layers`, and rows for two tokens.
+fn model(block_count: u32, layers: &[usize], tokens: usize) -> Writer {
+    let mut writer = Writer::default();
+    writer.key("general.architecture", Key::Text("llama"));
+    for (key, value) in [
+        ("block_count", block_count),
+        ("embedding_length", 4),
+        ("context_length", 64),
+        ("feed_forward_length", 8),
+        ("attention.head_count", 2),
+    ] {
+        writer.key(&format!("llama.{key}"), Key::U32(value));
+    }
+    writer.key("llama.attention.layer_norm_rms_epsilon", Key::F32(1e-6));
+    let tokens: Vec<String> = (0..tokens).map(|token| token.to_string()).collect();
+    writer.key("tokenizer.ggml.tokens", Key::Texts(&tokens));
+    writer.tensor("token_embd.weight", 0, &[2, 4], vec![0; 32]);
+    for layer in layers {
+        writer.tensor(&format!("blk.{layer}.attn_norm.weight"), 0, &[1, 4], vec![0; 16]);
+    }
+    writer
+}
+
+#[test]
+fn each_layer_has_a_tensor_and_each_token_a_row() {
+    assert_eq!(configuration(&model(2, &[0, 1], 2)), Ok(()));
+    // More rows than tokens fill the matrix up.
+    assert_eq!(configuration(&model(2, &[0, 1], 1)), Ok(()));
+    let lacking = |count, layer| {
+        format!("llama.block_count calls for {count} layers, and the file has no tensor of layer {layer}")
+    };
+    assert_eq!(configuration(&model(4095, &[], 2)), Err(lacking(4095, 0)));
+    assert_eq!(configuration(&model(4095, &[0, 1, 4094], 2)), Err(lacking(4095, 2)));
+    let reason = "tokenizer.ggml.tokens has 3 tokens, more than the 2 rows of token_embd.weight";
+    assert_eq!(configuration(&model(2, &[0, 1], 3)), Err(reason.to_owned()));
 }

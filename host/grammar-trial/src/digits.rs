@@ -5,6 +5,10 @@
 //! something else. Integers stay: the SDK bounds them in the schema, which may name larger ones.
 //! Lexemes of the grammar around the JSON stay, since somebody wrote them as they are. Called by
 //! [`crate::compile`].
+//!
+//! A bounded lexeme says what it may be, and not what it may not: llguidance sees the end of a
+//! lexeme behind which nothing comes only where nothing is left of its expression. At one that it
+//! doesn't see it panics if a token follows, as in formats whose markers are tokens.
 
 use llguidance::derivre::raw::RelevanceCache;
 use llguidance::derivre::{ExprRef, RegexAst};
@@ -17,31 +21,41 @@ const STEPS: u64 = 20_000;
 
 /// Fractions and exponents without an end.
 const ENDLESS: &str = r"-?[0-9]+(\.[0-9]{64,}|(\.[0-9]+)?[eE][+-]?[0-9]{64,})";
-/// Numbers with more digits than doubles have in JavaScript, which writes them longest: 21 before
+/// Numbers with exponents.
+const EXPONENTS: &str = r"-?[0-9]+(\.[0-9]+)?[eE](?s:.*)";
+/// Numbers with as many digits as doubles have in JavaScript, which writes them longest: 21 before
 /// the point, 22 behind it, 3 in the exponent.
-const LONG: &str = r"-?([0-9]{22,}|[0-9]+\.[0-9]{23,}|[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]{4,})(?s:.*)";
+const FRACTION: &str = r"-?[0-9]{1,21}(\.[0-9]{1,22})?";
+const EXPONENT: &str = r"([eE][+-]?[0-9]{1,3})?";
+/// What is no number from its first characters on.
+const OTHERS: &str = r"(?s:([^-0-9].*|-([^0-9].*)?)?)";
 
 /// Exchanges the endless fractions in all JSON of a grammar.
 ///
 /// # Errors
 /// llguidance's message.
 pub(crate) fn bound(lexers: &mut LexerSpec) -> Result<(), String> {
-    let [endless, long] = [ENDLESS, LONG].map(|regex| RegexAst::Regex(regex.to_owned()));
+    let [endless, exponents] = [ENDLESS, EXPONENTS].map(|regex| RegexAst::Regex(regex.to_owned()));
     let current = lexers.current_class;
     let places: Vec<_> = (0..lexers.lexemes.len()).filter(|place| is_candidate(lexers, *place)).collect();
     let mut candidates = Vec::new();
     for place in places.into_iter().take(MOST) {
         let Some(regex) = regex(&lexers.lexemes[place]) else { continue };
-        let both = RegexAst::And(vec![regex.clone(), endless.clone()]);
-        let both = lexers.regex_builder.mk(&both).map_err(|error| error.to_string())?;
-        candidates.push((place, regex, both));
+        let mut both = |other: &RegexAst| {
+            let both = RegexAst::And(vec![regex.clone(), other.clone()]);
+            lexers.regex_builder.mk(&both).map_err(|error| error.to_string())
+        };
+        let (endless, exponents) = (both(&endless)?, both(&exponents)?);
+        candidates.push((place, regex, endless, exponents));
     }
     let (mut expressions, mut cache) = (lexers.regex_builder.exprset().clone(), RelevanceCache::new());
-    candidates.retain(|(.., both)| {
-        cache.is_non_empty_limited(&mut expressions, *both, STEPS).is_ok_and(|is_endless| is_endless)
-    });
-    for (place, regex, _) in candidates {
-        exchange(lexers, place, &RegexAst::And(vec![regex, RegexAst::Not(Box::new(long.clone()))]))?;
+    let mut is_met = |both| cache.is_non_empty_limited(&mut expressions, both, STEPS).ok();
+    candidates.retain(|(.., endless, _)| is_met(*endless) == Some(true));
+    for (place, regex, _, exponents) in candidates {
+        // Without the part that isn't there: behind the last digit nothing may be left.
+        let exponent = if is_met(exponents) == Some(false) { "" } else { EXPONENT };
+        let bounded = RegexAst::Regex(format!("{FRACTION}{exponent}|{OTHERS}"));
+        exchange(lexers, place, &RegexAst::And(vec![regex, bounded]))?;
     }
     lexers.current_class = current;
     Ok(())

@@ -8,6 +8,7 @@
 mod digits;
 #[cfg(target_arch = "wasm32")]
 mod module;
+mod width;
 
 use llguidance::api::{GrammarInit, ParserLimits, TopLevelGrammar};
 use llguidance::toktrie::{InferenceCapabilities, TokEnv};
@@ -41,6 +42,8 @@ pub fn compile(compiler: &ParserFactory, grammar: &str) -> Result<(TokenParser, 
     let source = GrammarInit::Serialized(TopLevelGrammar::from_lark(with_all_escapes(grammar)));
     let parts = source.to_internal(Some(compiler.tok_env().clone()), compiler.limits().clone());
     let (grammar, mut lexers) = parts.map_err(|error| error.to_string())?;
+    width::check(lexers.regex_builder.exprset())?;
+    lexers.no_forcing |= width::has_remainder(lexers.regex_builder.exprset());
     digits::bound(&mut lexers)?;
     let parser = compiler.create_parser_from_init_default(GrammarInit::Internal(grammar, lexers));
     let parser = parser.map_err(|error| error.to_string())?;

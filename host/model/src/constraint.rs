@@ -186,8 +186,8 @@ impl ConstraintBuilder<'_> {
         if self.job.demanding_field().is_none() || !self.generates {
             reasoning_end = None;
         }
-        let compiled = self.grammars.compile(&grammar, self.caller).map_err(refused)?;
-        let start = compiled.start(opening, &self.parser.stop_ids).map_err(refused)?;
+        let stops = &self.parser.stop_ids;
+        let start = self.grammars.start(&grammar, opening, stops, self.caller).map_err(refused)?;
         let reasoning_end = reasoning_end.map(|pieces| start.tokenize(&pieces)).filter(|end| !end.is_empty());
         Ok(AnswerConstraint::Masks(Box::new(start), reasoning_end))
     }

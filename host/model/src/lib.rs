@@ -33,6 +33,7 @@ mod models;
 pub mod observe;
 mod opening_state;
 mod options;
+pub mod panics;
 mod parsers;
 mod prepared;
 pub mod printable;

@@ -175,8 +175,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_model_whose_device_is_lost_is_heard_of() {
+    fn doomed() -> Model {
         let shape = RunnerShape {
             name: "doomed".into(),
             vocab: 4096,
@@ -189,8 +188,22 @@ mod tests {
             states: None,
             ahead: 1,
         };
-        let model = model_over(LocalEngine::start(Box::new(Doomed(shape)), LocalOptions::default()));
-        let models = Models { all: [model].into() };
+        model_over(LocalEngine::start(Box::new(Doomed(shape)), LocalOptions::default()))
+    }
+
+    #[tokio::test]
+    async fn panic_while_a_prompt_is_made_fails_its_request_alone() {
+        let model = doomed();
+        for _ in 0..3 {
+            let prepared: Result<(), _> = model.prepare(|_, _| panic!("injected")).await;
+            assert_eq!(prepared, Err(StartError::Internal));
+        }
+        assert_eq!(model.prepare(|_, _| Ok(7)).await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn a_model_whose_device_is_lost_is_heard_of() {
+        let models = Models { all: [doomed()].into() };
         assert!(models.are_alive() && futures_util::poll!(std::pin::pin!(models.lost())).is_pending());
         let conversation =
             Conversation { messages: vec![Message::text(Role::User, "Are you there?")], tools: Vec::new() };

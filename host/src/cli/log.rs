@@ -103,8 +103,12 @@ impl Write for Lines {
 }
 
 /// Logs where a thread panicked, and the message if it is a literal of the source. The standard
-/// hook would wait for stderr.
+/// hook would wait for stderr. A panic that becomes an error where a library was called is that
+/// error alone.
 fn log_panic(panic: &PanicHookInfo<'_>) {
+    if model::panics::is_caught() {
+        return;
+    }
     let at = panic.location().map(ToString::to_string).unwrap_or_default();
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");

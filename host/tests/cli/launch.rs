@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use crate::commands::model;
 use crate::run::{Scripted, host, signal};
+use crate::scripted_server::scripted;
 use crate::serve_switches::{Serving, serve, text};
 
 /// Agents in a folder that comes first in `PATH`, and a model with a long context.
@@ -149,6 +150,39 @@ fn a_server_elsewhere_is_used_with_its_key() {
         command.env("SLUICE_API_KEY", "k1");
         let output = agents.placed(command).output().expect("the binary runs");
         agents.assert_answered(agent, &output);
+    }
+}
+
+/// A server's word for its model reaches no agent as a switch, and names no variable or file of the
+/// user's.
+#[test]
+fn a_servers_name_that_an_agent_would_misread_starts_none() {
+    let agents = Agents::new(40_000);
+    for (agent, name, reason) in [
+        ("codex", "-cmodel=x", "begins with a dash, so codex would"),
+        ("claude", "--dangerously-skip-permissions", "begins with a dash, so claude would"),
+        ("qwen", "-y", "begins with a dash, so qwen would"),
+        ("opencode", "-y", "begins with a dash, so opencode would"),
+        ("opencode", "a{env:HOME}", "would put a variable or a file"),
+        ("opencode", "{file:/etc/hostname}", "would put a variable or a file"),
+    ] {
+        let list =
+            serde_json::json!({"object": "list", "data": [{"id": name, "object": "model"}]}).to_string();
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json";
+        let (url, _requests) =
+            scripted(vec![format!("{head}\r\ncontent-length: {}\r\n\r\n{list}", list.len())]);
+        for more in [&[][..], &["--print"]] {
+            let command = host(&[&["launch", agent, "--url", &url], more].concat());
+            let output = agents.placed(command).output().expect("the binary runs");
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(
+                (output.status.code(), error.lines().count()),
+                (Some(1), 1),
+                "{agent} {name}: {error}"
+            );
+            assert!(error.contains(reason) && error.contains("--model"), "{agent} {name}: {error}");
+            assert!(output.stdout.is_empty() && agents.recorded("arguments").is_empty(), "{agent} {name}");
+        }
     }
 }
 

@@ -36,3 +36,4 @@ mod start_and_stop;
 mod stderr;
 mod store_commands;
 mod store_switches;
+mod strangers;

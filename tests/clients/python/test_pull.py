@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 from hub import COMMIT, Hub, entry, tiny_model
@@ -302,6 +303,7 @@ def index_of(name):
     ({"answer": {"/revision/": (200, {}, b"<html>")}}, "not the expected JSON"),
     ({"answer": {"/revision/": (302, {"Location": "file:///etc/passwd"})}}, "it redirects to file"),
     ({"answer": {"/revision/": (302, {"Location": "/api/models/org/tiny/revision/main"})}}, "more than 8 redirects"),
+    ({"answer": {"/revision/": (302, {"Location": "http://HUB@localhost:1/x"})}}, "an address with a name of a user"),
     ({"answer": {"/tree/": (200, {"Link": '<http://localhost:1/x>; rel="next"'}, b"[]")}}, "is elsewhere"),
     ({"answer": {"/tree/": (200, {"Link": '</api/models/org/tiny/tree/main>; rel="next"'}, b"[]")}}, "more than 100 pages"),
     ({"answer": {"model-00001": (206, {"Content-Range": "bytes 7-9/10"}, b"abc")}}, "bytes 7-9/10 came"),
@@ -313,6 +315,28 @@ def test_hub_that_lies_is_refused(hub, env, lie, expected):
     assert expected in refused(env)
     strays = [path for path in pathlib.Path(env["HF_HOME"]).rglob("*evil*")]
     assert strays == []
+
+
+@pytest.mark.parametrize("path, reason", [
+    ("/revision/", "no whole answer in time"),
+    ("model-00001", "less than 65536 bytes came in 1 s"),
+])
+def test_a_hub_that_drips_is_given_up(hub, env, path, reason):
+    """A byte ends each silence, and none of them the wait."""
+    dripped = []
+
+    def drip(request, content):
+        if path not in request.path:
+            return request.wfile.write(content)
+        for byte in content:
+            dripped.append(byte)
+            request.wfile.write(bytes([byte]))
+            request.wfile.flush()
+            time.sleep(0.05)
+
+    hub.send = drip
+    line = refused({**env, "HF_HUB_DOWNLOAD_TIMEOUT": "1"})
+    assert reason in line and dripped, line
 
 
 def test_a_hub_that_says_nothing_is_given_up(env):

@@ -5,6 +5,7 @@
 mod composed;
 mod hostile;
 mod inputs;
+mod masks;
 mod notations;
 mod oracle;
 mod play;

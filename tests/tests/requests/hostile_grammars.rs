@@ -99,6 +99,27 @@ async fn endless_grammars_are_refused_with_the_reason() {
     server.stop().await;
 }
 
+/// The bound stands where a pattern is compiled, whichever field it came in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endless_patterns_of_schemas_are_refused_with_the_reason() {
+    let server = TestServer::start(Setup::default()).await;
+    let letters: String = ('a'..='z').cycle().take(20_000).flat_map(|letter| [letter, '?']).collect();
+    for pattern in ["a?".repeat(20_000), letters] {
+        let schema = json!({ "type": "string", "pattern": format!("^{pattern}$") });
+        for (path, body) in of_schema(&schema) {
+            let answer = post(server.address, path, &body).await;
+            let message = answer.json()["error"]["message"].to_string();
+            assert!(
+                answer.status == 400 && message.contains("compiling it takes"),
+                "{path} {}: {message}",
+                answer.status
+            );
+        }
+    }
+    assert_eq!(post(server.address, "/v1/chat/completions", &chat()).await.status, 200);
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn uncalled_strict_tool_with_endless_schema_is_free() {
     let server = TestServer::start(Setup::default()).await;

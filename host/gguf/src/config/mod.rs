@@ -9,11 +9,15 @@ mod gemma4;
 mod lfm2;
 mod rope;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::error::{GgufError, printable};
+use super::header::TensorInfo;
 use super::keys::MOST_LAYERS;
 use super::model::Gguf;
+use super::tokenizer::TOKENS;
 
 /// Key of the number of key and value heads.
 const KV_HEADS: &str = "attention.head_count_kv";
@@ -120,7 +124,25 @@ impl Fields<'_, '_> {
         let all = keys.size(&self.key("block_count"), 1..=MOST_LAYERS)?;
         let all = all.ok_or_else(|| keys.absent(&self.key("block_count")))?;
         let ahead = keys.size(&self.key("nextn_predict_layers"), 0..=all)?.unwrap_or(0);
-        Ok(all - ahead)
+        self.check_layers(all - ahead)
+    }
+
+    /// Checks that the file has tensors of all `layers` layers, since a configuration takes memory
+    /// for each that it names.
+    fn check_layers(&self, layers: u64) -> Result<u64, GgufError> {
+        let number = |(_, tensor): &(usize, TensorInfo<'_>)| {
+            tensor.name.strip_prefix("blk.")?.split_once('.')?.0.parse::<u64>().ok()
+        };
+        let present: HashSet<u64> = self.gguf.tensors().filter_map(number).collect();
+        match (0..layers).find(|layer| !present.contains(layer)) {
+            None => Ok(layers),
+            Some(lacking) => {
+                let key = self.key("block_count");
+                let reason =
+                    format!("{key} calls for {layers} layers, and the file has no tensor of layer {lacking}");
+                Err(self.gguf.keys.error(reason))
+            }
+        }
     }
 
     /// Width of a head.
@@ -199,12 +221,17 @@ fn same_sizes(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> Resul
     rope::add(fields, config)
 }
 
-/// Rows of the embedding.
+/// Rows of the embedding, of which each token has one.
 fn vocabulary(gguf: &Gguf<'_>) -> Result<usize, GgufError> {
     const NAME: &str = "token_embd.weight";
     let embedding = gguf.tensor(NAME).map(|(_, tensor)| tensor);
-    match embedding.map(|tensor| tensor.shape.as_slice()) {
-        Some([rows, _]) => Ok(*rows),
-        _ => Err(gguf.keys.error(format!("no matrix {NAME}; a model needs it"))),
+    let Some([rows, _]) = embedding.map(|tensor| tensor.shape.as_slice()) else {
+        return Err(gguf.keys.error(format!("no matrix {NAME}; a model needs it")));
+    };
+    let tokens = gguf.keys.array(TOKENS)?.map_or(0, |tokens| tokens.len());
+    if tokens > *rows {
+        let reason = format!("{TOKENS} has {tokens} tokens, more than the {rows} rows of {NAME}");
+        return Err(gguf.keys.error(reason));
     }
+    Ok(*rows)
 }

@@ -17,6 +17,7 @@ pub(crate) use special::{end_ids, tokenizer_config};
 use super::error::{GgufError, printable};
 use super::model::Gguf;
 use json::{Merge, TokenizerJson};
+pub(crate) use vocabulary::TOKENS;
 use vocabulary::Vocabulary;
 
 /// What a kind of tokenizers adds to a vocabulary.

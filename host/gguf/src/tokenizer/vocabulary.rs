@@ -8,7 +8,8 @@ use crate::value::{Array, MetadataValue};
 
 /// Most tokens. Published vocabularies have less than 2¹⁹.
 const MOST_TOKENS: usize = 1 << 20;
-const LIST: &str = "tokenizer.ggml.tokens";
+/// Key of the list of all tokens, by id.
+pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens";
 const TYPES: &str = "tokenizer.ggml.token_type";
 pub(super) const SCORES: &str = "tokenizer.ggml.scores";
 
@@ -39,9 +40,9 @@ pub(super) struct Vocabulary<'a> {
 
 impl<'a> Vocabulary<'a> {
     pub(super) fn read(keys: &Keys<'a>) -> Result<Self, GgufError> {
-        let list = keys.needed_array(LIST)?;
+        let list = keys.needed_array(TOKENS)?;
         if list.len() > MOST_TOKENS {
-            return Err(keys.error(format!("{LIST} has {} tokens, more than {MOST_TOKENS}", list.len())));
+            return Err(keys.error(format!("{TOKENS} has {} tokens, more than {MOST_TOKENS}", list.len())));
         }
         let types = types(keys, list.len())?;
         let mut tokens = Vec::with_capacity(list.len());

@@ -16,7 +16,6 @@ use super::client::HubClient;
 use super::listing::{Digest, HubFile};
 use super::tries::{Fault, Tries};
 use super::{HubError, HubName};
-use crate::remote::connection_words;
 
 /// Ending of a partial file. Python's tools have another, so that neither takes the other's.
 pub(super) const PARTIAL: &str = "sluice.incomplete";
@@ -136,7 +135,7 @@ impl Download<'_> {
         let (first, size) = (partial.bytes, self.file.bytes);
         let end = until.min(first + PIECE);
         let range = (first > 0 || end < size).then_some((first, end - 1));
-        let mut response = self.client.open(self.name, self.commit, self.path, range).await?;
+        let response = self.client.open(self.name, self.commit, self.path, range).await?;
         let end = if response.status() == StatusCode::PARTIAL_CONTENT {
             self.check_range(&response, partial)?;
             end
@@ -148,8 +147,8 @@ impl Download<'_> {
             }
             size
         };
-        let ended = |error: reqwest::Error| Fault::Temporary(connection_words(&error));
-        while let Some(chunk) = response.chunk().await.map_err(ended)? {
+        let mut body = self.client.body(response);
+        while let Some(chunk) = body.chunk().await? {
             if chunk.len() as u64 > end - partial.bytes {
                 let reason = format!("more than the {size} bytes that the hub lists come");
                 return Err(HubError::wrong(self.path, reason).into());

@@ -1,7 +1,7 @@
 //! Requests to the hub: redirects, the token, errors in its words, tries.
 //!
 //! Invariants: the token goes to the hub's own origin only; a redirect never leads from `https` to
-//! `http`; every body is bounded.
+//! `http`, and brings no name and password; every body is bounded, in bytes and in time.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::cache::variable;
 use super::listing::{ListedEntry, Listing, next_page};
 use super::name::is_commit;
+use super::pace::PacedBody;
 use super::token::Token;
 use super::tries::{Fault, Tries, wait_time};
 use super::{HubError, HubName};
@@ -24,7 +25,7 @@ use crate::tls::with_tls;
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 const CONNECT_TIME: Duration = Duration::from_secs(20);
 /// Variable for the longest silence of a connection in seconds, as Python's tools have it, and its
-/// default.
+/// default. An answer that isn't a file comes within that time as a whole.
 const READ_TIME_VARIABLE: &str = "HF_HUB_DOWNLOAD_TIMEOUT";
 const READ_TIME: Duration = Duration::from_mins(1);
 const MAX_REDIRECTS: usize = 8;
@@ -38,6 +39,7 @@ pub(super) struct HubClient {
     http: Client,
     endpoint: Url,
     token: Option<Token>,
+    read_time: Duration,
 }
 
 #[derive(Deserialize)]
@@ -54,16 +56,17 @@ impl HubClient {
         let url = Url::parse(&format!("{endpoint}/")).ok().filter(|url| url.scheme().starts_with("http"));
         let url = url
             .ok_or_else(|| HubError::Settings(format!("HF_ENDPOINT: {endpoint} is no http or https URL")))?;
+        let read_time = read_time()?;
         let builder = Client::builder()
             .redirect(Policy::none())
             .connect_timeout(CONNECT_TIME)
-            .read_timeout(read_time()?)
+            .read_timeout(read_time)
             .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
         // A hub behind `http` may redirect to `https`, so that certificates are needed in any case.
         let http = with_tls(builder, true, None)
             .and_then(|builder| builder.build().map_err(|error| connection_words(&error)))
             .map_err(HubError::Settings)?;
-        Ok(Self { http, endpoint: url, token: Token::from_environment()? })
+        Ok(Self { http, endpoint: url, token: Token::from_environment()?, read_time })
     }
 
     /// URL of the hub, for messages.
@@ -96,7 +99,9 @@ impl HubClient {
             }
             match next_page(&url, &headers) {
                 None => return Ok(listing),
-                Some(next) if next.origin() == self.endpoint.origin() => url = next,
+                Some(next) if next.origin() == self.endpoint.origin() && !brings_user(&url, &next) => {
+                    url = next;
+                }
                 Some(_) => return Err(HubError::wrong(url, "the next page of its listing is elsewhere")),
             }
         }
@@ -114,10 +119,15 @@ impl HubClient {
         self.send(self.route(&format!("{}/resolve/{commit}/{path}", name.repository()))?, name, range).await
     }
 
+    /// Reader of an opened file's bytes.
+    pub(super) fn body(&self, file: Response) -> PacedBody {
+        PacedBody::new(file, self.read_time)
+    }
+
     async fn json<T: DeserializeOwned>(&self, url: &Url, name: &HubName) -> Result<(T, HeaderMap), HubError> {
         let mut tries = Tries::default();
         loop {
-            match self.body(url, name).await {
+            match self.answer(url, name).await {
                 Ok((body, headers)) => {
                     let value = serde_json::from_slice(&body);
                     let wrong =
@@ -129,10 +139,12 @@ impl HubClient {
         }
     }
 
-    async fn body(&self, url: &Url, name: &HubName) -> Result<(Vec<u8>, HeaderMap), Fault> {
+    async fn answer(&self, url: &Url, name: &HubName) -> Result<(Vec<u8>, HeaderMap), Fault> {
         let response = self.send(url.clone(), name, None).await?;
         let headers = response.headers().clone();
-        Ok((read_body(response, MAX_ANSWER).await.map_err(Fault::Temporary)?, headers))
+        let body = tokio::time::timeout(self.read_time, read_body(response, MAX_ANSWER)).await;
+        let body = body.unwrap_or_else(|_| Err("no whole answer in time".to_owned()));
+        Ok((body.map_err(Fault::Temporary)?, headers))
     }
 
     async fn send(&self, mut url: Url, name: &HubName, range: Option<(u64, u64)>) -> Result<Response, Fault> {
@@ -230,11 +242,23 @@ fn redirected(from: &Url, location: &HeaderValue) -> Result<Url, HubError> {
     let url =
         from.join(location).map_err(|error| HubError::wrong(from.as_str(), format!("redirect: {error}")))?;
     match (from.scheme(), url.scheme()) {
+        _ if brings_user(from, &url) => {
+            let reason = "it redirects to an address with a name of a user, which isn't followed";
+            Err(HubError::wrong(from.as_str(), reason))
+        }
         (_, "https") | ("http", "http") => Ok(url),
         (_, scheme) => {
             Err(HubError::wrong(from.as_str(), format!("it redirects to {scheme}, which isn't followed")))
         }
     }
+}
+
+/// Whether an address has a name or a password that `from`, which led to it, hasn't at the same
+/// place: they would go into the request's head.
+fn brings_user(from: &Url, to: &Url) -> bool {
+    let user = |url: &Url| (url.username().to_owned(), url.password().map(str::to_owned));
+    let is_kept = user(to) == user(from) && to.origin() == from.origin();
+    user(to) != Default::default() && !is_kept
 }
 
 #[cfg(test)]
@@ -250,6 +274,10 @@ mod tests {
         assert_eq!(to("http://hub/a", "http://cdn/x").unwrap(), "http://cdn/x");
         for location in ["http://cdn/x", "file:///etc/passwd", "ftp://cdn/x"] {
             assert!(to("https://hub/a", location).unwrap_err().to_string().contains("isn't followed"));
+        }
+        assert_eq!(to("https://me:key@hub/a", "/c").unwrap(), "https://me:key@hub/c");
+        for location in ["https://HUB@other/x", "//u:p@hub/x", "https://:p@hub/x"] {
+            assert!(to("https://hub/a", location).unwrap_err().to_string().contains("a name of a user"));
         }
     }
 }

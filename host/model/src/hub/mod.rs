@@ -15,6 +15,7 @@ mod gguf;
 mod header;
 mod listing;
 mod name;
+mod pace;
 mod pull;
 mod token;
 mod tries;

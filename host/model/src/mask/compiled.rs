@@ -34,6 +34,12 @@ impl CompiledGrammar {
         self.shared.lexer.clone()
     }
 
+    /// Panics inside llguidance's lexer, which catches it and leaves its lock poisoned.
+    #[cfg(test)]
+    pub(super) fn panic_in_lexer(&self) -> Result<(), String> {
+        Matcher::clone(&self.matcher).test_trigger_lexer_error().map_err(|error| error.to_string())
+    }
+
     /// Returns the start of sequences that any token of `stops` ends. `opening` is the part of the
     /// turn that their prompt has written: tokens with their literals, or text.
     ///

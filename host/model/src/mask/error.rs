@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::prepared::NO_TOKEN;
+use super::prepared::{NO_TOKEN, PANIC};
 
 /// Why a grammar isn't followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +55,7 @@ impl GrammarError {
             None => serde_json::from_str::<Vec<String>>(rest).ok()?.into_iter().next(),
         });
         match keyword {
+            None if said.starts_with(PANIC) => Self::new("the compiler of grammars fails at it"),
             None if said.starts_with(NO_TOKEN) => Self::new("nothing can satisfy it"),
             Some(keyword) => {
                 let reason = format!("the keyword {keyword:?} can't be followed");

@@ -7,7 +7,6 @@ use std::time::Duration;
 use grammar::GRAMMAR_BYTES;
 use llguidance::ParserFactory;
 
-use super::GrammarError;
 use super::compiled::CompiledGrammar;
 use super::limits::COMPILE_STACK;
 use super::pool::{LexerLock, MaskPool};
@@ -15,6 +14,7 @@ use super::share::{GrammarShare, ModelNumber};
 use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
 use super::weight::GrammarWeight;
+use super::{GrammarError, MaskStart};
 use crate::accounts::Caller;
 use crate::prompt::Tokenizer;
 
@@ -59,6 +59,26 @@ impl Grammars {
     /// no bytes of their own; the grammars in use leave no memory; the caller has left.
     pub fn compile(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
         self.share.compiled(self.model, grammar, || self.compile_anew(grammar, caller))
+    }
+
+    /// Starts answers that `stops` end in a grammar, which is compiled as [`Self::compile`] says and
+    /// goes on as [`CompiledGrammar::start`] does. A grammar that is refused leaves the cache:
+    /// nothing is kept of it.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn start(
+        &self,
+        grammar: &str,
+        opening: &[(Option<u32>, String)],
+        stops: &Arc<[u32]>,
+        caller: &Caller,
+    ) -> Result<MaskStart, GrammarError> {
+        let started = self.compile(grammar, caller)?.start(opening, stops);
+        if started.is_err() {
+            self.share.forget(self.model, grammar);
+        }
+        started
     }
 
     /// Compiles on a thread of its own, whose stack is large enough for every grammar that passes
@@ -106,6 +126,11 @@ impl Grammars {
                 end,
             },
         ))
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_cached(&self, grammar: &str) -> bool {
+        self.share.is_cached(self.model, grammar)
     }
 
     fn compiler(&self) -> Result<&GrammarCompiler, GrammarError> {

@@ -1,5 +1,8 @@
 //! Threads that compute masks: several for usual masks, and one for slow masks, so that no usual
 //! mask waits behind a slow one.
+//!
+//! Invariant: work that panics ends itself alone. Whoever waits for its result finds the sender
+//! gone.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::available_parallelism;
@@ -40,12 +43,19 @@ impl LexerLock {
     }
 }
 
+/// A pool of `threads` threads. Without a handler rayon ends the process at a panic; its message is
+/// the panic hook's to log.
+fn pool(threads: usize) -> ThreadPoolBuilder {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .panic_handler(|_| tracing::error!("computing a mask panicked: its answer fails"))
+}
+
 impl MaskPool {
     pub(super) fn new() -> std::io::Result<Self> {
         let threads = (available_parallelism().map_or(1, usize::from) / 2).clamp(1, 4);
-        let usual =
-            ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("mask-{index}"));
-        let slow = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "slow-mask".to_owned());
+        let usual = pool(threads).thread_name(|index| format!("mask-{index}"));
+        let slow = pool(1).thread_name(|_| "slow-mask".to_owned());
         let (usual, slow) = usual
             .build()
             .and_then(|usual| Ok((usual, Arc::new(slow.build()?))))

@@ -56,7 +56,7 @@ impl Prepared {
         }
         drop(watched);
         if let Err(fault) = weight.count() {
-            return Self::failed(fault);
+            return Self::failed(prepared.fault.unwrap_or(fault));
         }
         // A copy of the matcher walks along the draft: a failure there may concern tokens that
         // never come.
@@ -115,6 +115,9 @@ pub(super) fn compute(matcher: &mut Matcher, reasoning_end: &[u32]) -> Result<Ro
 /// llguidance's word for a mask without a token.
 pub(super) const NO_TOKEN: &str = "NoExtension";
 
+/// Beginning of llguidance's errors about panics of its own, which it catches.
+pub(super) const PANIC: &str = "panic: ";
+
 /// Converts llguidance's error. Its first line says what failed; certain words in it mark a limit
 /// that was reached.
 pub(super) fn failed(error: impl std::fmt::Display) -> MaskError {
@@ -122,6 +125,9 @@ pub(super) fn failed(error: impl std::fmt::Display) -> MaskError {
     let line = text.lines().next().unwrap_or_default();
     if line.starts_with(NO_TOKEN) {
         return MaskError::Unsatisfiable;
+    }
+    if let Some(panic) = line.strip_prefix(PANIC) {
+        return MaskError::Panicked(panic.to_owned());
     }
     let bounds = ["parser error: ", "Parser Error: ", "lexer error: "];
     match bounds.iter().find_map(|bound| line.split_once(bound)) {

@@ -130,6 +130,16 @@ impl GrammarShare {
         self.compiled.get_or_insert_with(&Key { model, source: Arc::from(source) }, compile)
     }
 
+    #[cfg(test)]
+    pub(super) fn is_cached(&self, model: ModelNumber, source: &str) -> bool {
+        self.compiled.get(&KeyRef { model, source }).is_some()
+    }
+
+    /// Drops a compiled grammar from the cache; answers that use it keep it.
+    pub(super) fn forget(&self, model: ModelNumber, source: &str) {
+        drop(self.compiled.remove(&KeyRef { model, source }));
+    }
+
     /// Adds a grammar of `principal` that needs this much memory; waits for it for a while.
     pub(super) fn hold(&self, principal: &Principal, needed: usize) -> Result<HeldMemory, GrammarError> {
         self.memory.hold(principal, needed.max(LEAST_BYTES), MEMORY_WAIT).ok_or(GrammarError::Busy)

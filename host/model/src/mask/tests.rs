@@ -13,6 +13,7 @@ use crate::prompt::Tokenizer;
 
 mod away;
 mod json;
+mod panics;
 mod reasoning;
 mod sentence_piece;
 

@@ -37,7 +37,9 @@ impl ModelFacts {
         let types = config.model_type.iter().chain(config.architectures.iter().flatten()).cloned().collect();
         let template = [chat.template.as_str(), chat.tool_template.as_deref().unwrap_or_default()].join("\n");
         let tokens = tokenizer.added_literals().map(str::to_owned).collect();
-        let (plain, turns) = (format.plain_conversation(), format.calling_turns(ends));
+        let plain = format.plain_conversation();
+        let turns =
+            format.calling_turns(ends).map_err(|reason| ChatFilesError::of_template(files, reason))?;
         Ok(Self { types, template, plain, turns, tokens, table: response_template(files)? })
     }
 

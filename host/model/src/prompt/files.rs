@@ -34,6 +34,11 @@ impl ChatFilesError {
     ) -> Self {
         Self { file: files.describe(name), reason: reason.into(), remedy: remedy.into() }
     }
+
+    /// Makes an error about the model's chat template.
+    pub(crate) fn of_template(files: &ModelFiles, reason: impl Into<String>) -> Self {
+        Self::new(files, "chat template", reason, "correct it, or give another template")
+    }
 }
 
 /// Chat template of a model, and the special tokens that the template may name.

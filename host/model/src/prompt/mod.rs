@@ -23,6 +23,7 @@ mod template_changes;
 mod tiktoken;
 mod token_bytes;
 mod tokenizer;
+mod tokenizer_check;
 mod variables;
 
 pub use added::AddedToken;

@@ -17,7 +17,7 @@ use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{ControlTokens, Segment, push_text, split_common};
 use super::shorten::approximate_bytes;
-use super::template::{Template, TemplateError, TemplateLimits};
+use super::template::{ProbeTime, Template, TemplateError, TemplateLimits};
 use super::template_changes::TemplateChanges;
 use super::tokenizer::{TokenizeError, Tokenizer};
 use super::variables::{CallArguments, TemplateForms, TemplateVariables};
@@ -100,6 +100,8 @@ pub struct ChatFormat {
     /// Changes that conversations need for the template.
     changes: TemplateChanges,
     builtin_tools: bool,
+    /// Time of the probes at load.
+    probe_time: ProbeTime,
     max_prompt_bytes: usize,
     max_conversation_bytes: usize,
 }
@@ -120,9 +122,8 @@ impl ChatFormat {
         limits: &Limits,
         context: usize,
     ) -> Result<Self, ChatFilesError> {
-        Self::new(chat, tokenizer, limits, context).map_err(|reason| {
-            ChatFilesError::new(files, "chat template", reason, "correct it, or give another template")
-        })
+        Self::new(chat, tokenizer, limits, context)
+            .map_err(|reason| ChatFilesError::of_template(files, reason))
     }
 
     /// Compiles the template `chat` for a model with a context of `context` tokens. The error is a
@@ -157,11 +158,13 @@ impl ChatFormat {
             shows_tools: true,
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
+            probe_time: ProbeTime::new(limits),
             max_prompt_bytes: limits.prompt_bytes(context),
             max_conversation_bytes: limits.conversation_bytes(context),
         };
-        format.probe()?;
-        Ok(format)
+        let probed = format.probe();
+        format.probe_time.check()?;
+        probed.map(|()| format)
     }
 
     /// Whether the template itself describes the tools `browser` and `python` if its argument
@@ -204,7 +207,7 @@ impl ChatFormat {
             // another.
             return Err(RenderError::TooLong { bytes, limit });
         }
-        let Rendered { before: mut segments, turn } = self.run(conversation, arguments, opening)?;
+        let Rendered { before: mut segments, turn } = self.run(conversation, arguments, opening, None)?;
         let generation_prompt = turn.iter().map(replayed).collect();
         join(&mut segments, turn);
         let (bytes, limit) =
@@ -220,6 +223,7 @@ impl ChatFormat {
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
         opening: Opening,
+        probes: Option<&ProbeTime>,
     ) -> Result<Rendered<'_>, RenderError> {
         let conversation = &*self.changes.apply(conversation);
         let is_continued = opening == Opening::ContinueLast;
@@ -227,7 +231,7 @@ impl ChatFormat {
             .map_err(|error| RenderError::Conversation(error.to_string()))?;
         let all = variables.messages.clone();
         let run = |messages: &[Value], new_turn| {
-            Ok::<_, RenderError>(self.output(conversation, &variables, messages, new_turn)?.text)
+            Ok::<_, RenderError>(self.output(conversation, &variables, messages, new_turn, probes)?.text)
         };
         let (output, before) = match opening {
             Opening::NewTurn => (run(&all, true)?, run(&all, false)),
@@ -254,6 +258,7 @@ impl ChatFormat {
         variables: &TemplateVariables,
         messages: &[Value],
         new_turn: bool,
+        probes: Option<&ProbeTime>,
     ) -> Result<Output, RenderError> {
         let template = match &self.tool_template {
             Some(template) if !conversation.tools.is_empty() => template,
@@ -264,7 +269,7 @@ impl ChatFormat {
         let variables = variables
             .for_run(messages, new_turn, &self.special_tokens)
             .map_err(|error| RenderError::Conversation(error.to_string()))?;
-        Ok(template.render(variables, bytes)?)
+        Ok(template.render(variables, bytes, probes)?)
     }
 }
 

@@ -4,16 +4,17 @@
 //! Invariant: `encode_text` and the text segments of a prompt never yield the id of an added token,
 //! even where the model's own vocabulary spells one. The exceptions are white-space runs and the
 //! unknown token, which control nothing, and a token of a single character that the vocabulary
-//! spells. Called by `render`, `detokenizer`, raw prompts, masks, and replay and remote engines.
+//! spells. A panic of the library is an error here, since files may make it panic. Called by
+//! `render`, `detokenizer`, raw prompts, masks, and replay and remote engines.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use engine::ModelFiles;
-use serde::de::IgnoredAny;
 use tokenizers::ModelWrapper;
 use tokenizers::tokenizer::{
-    Model, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token, normalizer::Range,
+    Model, NormalizedString, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token,
+    normalizer::Range,
 };
 
 use super::added::{AddedToken, Split, WhitespaceTokens};
@@ -21,6 +22,8 @@ use super::files::{CONFIG_FILE, ChatFilesError, read_json, read_text};
 use super::segments::Segment;
 use super::tiktoken;
 use super::token_bytes::{Alphabet, Spelling, TokenBytes};
+use super::tokenizer_check::{TextSteps, probe};
+use crate::panics::{Panicked, caught};
 
 /// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no
 /// token for unknown ones.
@@ -83,14 +86,15 @@ impl Tokenizer {
         if vocab_size > MAX_VOCAB {
             return Err(format!("token ids up to {}, more than {MAX_VOCAB}", vocab_size - 1));
         }
-        Ok(Self {
+        let tokenizer = Self {
             whitespace: WhitespaceTokens::new(&added)?,
             alphabet: inner.get_decoder().and_then(Alphabet::of),
             inner,
             added,
             vocab_size,
             bytes: OnceLock::new(),
-        })
+        };
+        probe(&tokenizer).map(|()| tokenizer)
     }
 
     /// Encodes text without any added token, so that text of a request never becomes a control
@@ -107,9 +111,7 @@ impl Tokenizer {
     /// Encodes a whole prompt as its author wrote it: added tokens are recognised, and with
     /// `special` the tokenizer adds its tokens for the beginning and end of a text.
     pub(crate) fn encode_raw(&self, text: &str, special: bool) -> Result<Vec<u32>, TokenizeError> {
-        let encoding =
-            self.inner.encode_fast(text, special).map_err(|error| TokenizeError(one_line(&error)))?;
-        Ok(encoding.get_ids().to_vec())
+        Ok(guarded(|| self.inner.encode_fast(text, special))?.get_ids().to_vec())
     }
 
     /// Returns the id of the added token whose literal is `literal`; `None` for a literal that only
@@ -143,7 +145,27 @@ impl Tokenizer {
 
     /// Decodes many ids at once. Added tokens become their literals, broken characters U+FFFD.
     pub fn decode(&self, ids: &[u32]) -> Result<String, TokenizeError> {
-        self.inner.decode(ids, false).map_err(|error| TokenizeError(one_line(&error)))
+        guarded(|| self.inner.decode(ids, false))
+    }
+
+    /// [`Self::encode_text`] for a probe, to which only a panic matters.
+    pub(super) fn try_encode(&self, text: &str) -> Result<Vec<u32>, Panicked> {
+        let (text, splits) = self.split_segments(&[Segment::Text(text.to_owned())]);
+        caught(|| self.encode_splits(&text, &splits).unwrap_or_default())
+    }
+
+    /// [`Self::decode`] for a probe, to which only a panic matters.
+    pub(super) fn try_decode(&self, ids: &[u32]) -> Result<(), Panicked> {
+        caught(|| drop(self.inner.decode(ids, false)))
+    }
+
+    /// Length of the text as the normalizer leaves it, in bytes; 0 if it refuses the text.
+    pub(super) fn normalised_bytes(&self, text: &str) -> Result<usize, Panicked> {
+        let Some(normalizer) = self.inner.get_normalizer() else { return Ok(text.len()) };
+        caught(|| {
+            let mut text = NormalizedString::from(text);
+            normalizer.normalize(&mut text).map_or(0, |()| text.get().len())
+        })
     }
 
     /// Returns the bytes of one token, which may be a part of a character. Empty for an unknown id.
@@ -190,7 +212,7 @@ impl Tokenizer {
     /// then normalise, pre-tokenise and tokenise the text between them.
     pub(super) fn encode_segments(&self, segments: &[Segment<'_>]) -> Result<Vec<u32>, TokenizeError> {
         let (text, splits) = self.split_segments(segments);
-        self.encode_splits(&text, &splits).map_err(|error| TokenizeError(one_line(&error)))
+        guarded(|| self.encode_splits(&text, &splits))
     }
 
     fn encode_splits(&self, text: &str, splits: &[Split]) -> tokenizers::Result<Vec<u32>> {
@@ -282,10 +304,20 @@ impl Tokenizer {
 /// Parses a `tokenizer.json`. The library panics on some malformed files (such as an invalid
 /// decoder); a panic becomes an error here.
 fn parse(json: &[u8]) -> Result<tokenizers::Tokenizer, String> {
-    serde_json::from_slice::<IgnoredAny>(json).map_err(|error| format!("not valid JSON: {error}"))?;
-    match std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(json)) {
+    let steps: TextSteps =
+        serde_json::from_slice(json).map_err(|error| format!("not valid JSON: {error}"))?;
+    steps.check()?;
+    match caught(|| tokenizers::Tokenizer::from_bytes(json)) {
         Ok(parsed) => parsed.map_err(|error| one_line(&error)),
-        Err(_) => Err("not a tokenizer".to_owned()),
+        Err(Panicked) => Err("not a tokenizer".to_owned()),
+    }
+}
+
+/// Calls the library for a text.
+fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, TokenizeError> {
+    match caught(call) {
+        Ok(done) => done.map_err(|error| TokenizeError(one_line(&error))),
+        Err(Panicked) => Err(TokenizeError("its library failed at it".to_owned())),
     }
 }
 

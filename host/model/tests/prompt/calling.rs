@@ -24,7 +24,7 @@ const CALL: &str = r#"<tool_call>q_z{"q": "z w"}</tool_call>"#;
 fn turns(turn: &str, opening: &str, ends: &[&str]) -> Vec<(String, String)> {
     let template = TEMPLATE.replace("TURN", turn).replace("OPENING", opening);
     let ends: Vec<u32> = ends.iter().filter_map(|literal| tokenizer().token_id(literal)).collect();
-    let turns = format(&template).calling_turns(&ends);
+    let turns = format(&template).calling_turns(&ends).unwrap();
     turns.into_iter().map(|CallingTurn { opening, written }| (opening, written)).collect()
 }
 

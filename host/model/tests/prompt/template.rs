@@ -189,6 +189,22 @@ fn broken_template_is_refused_by_name_and_line() {
     }
 }
 
+const ENDLESS: &str = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+
+/// Trying a template takes some 150 conversations: one that ends for none of them isn't given the
+/// time of 150 prompts.
+#[test]
+fn probes_of_a_start_share_one_bound_of_time() {
+    let limits = Limits { template_time: Duration::from_millis(20), ..Limits::default() };
+    let only_calls = format!("{{{{ messages[0].content }}}}{{% if tools %}}{ENDLESS}{{% endif %}}");
+    for template in [ENDLESS.to_owned(), format!("{{{{ messages[0].content }}}}{ENDLESS}"), only_calls] {
+        let chat = ChatFiles { template, tool_template: None, special_tokens: Vec::new() };
+        let error = ChatFormat::new(&chat, tokenizer(), &limits, 1 << 20).unwrap_err();
+        let wanted = "a few short conversations take it more than 40 ms of CPU time, 2 times --template-time";
+        assert_eq!(error, wanted);
+    }
+}
+
 #[test]
 fn a_template_is_bounded_in_time_and_output() {
     let limits =
@@ -199,8 +215,8 @@ fn a_template_is_bounded_in_time_and_output() {
         let format = ChatFormat::new(&chat, tokenizer(), &limits, 1 << 20).unwrap();
         format.render(&conversation(vec![Message::text(Role::User, content)]), &[], Opening::NewTurn)
     };
-    let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
-    let error = render(endless, "x".to_owned()).unwrap_err().to_string();
+    let endless = format!("{{% if messages[0].content | length > 99 %}}{ENDLESS}{{% endif %}}");
+    let error = render(&endless, "x".repeat(100)).unwrap_err().to_string();
     assert!(error.contains("more than 20 ms of CPU time (--template-time)"), "{error}");
     let error = render("{{ 'x' * 5000 }}", "x".to_owned()).unwrap_err().to_string();
     assert!(error.contains("makes texts of more than 1017 bytes (--template-output)"), "{error}");

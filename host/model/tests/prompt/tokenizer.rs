@@ -100,3 +100,63 @@ fn arguments_are_text_for_templates_joining_them() {
     let prompt = format_with(template, tokenizer()).render(&talk, &[], Opening::NewTurn).unwrap();
     assert_eq!(tokenizer().decode(&prompt.ids).unwrap(), "f{\"a\":1}");
 }
+
+/// The embedded tokenizer with one part replaced, or why it is refused.
+fn with_part(part: &str, value: &Value) -> Result<Tokenizer, String> {
+    let mut file: Value =
+        serde_json::from_slice(&std::fs::read(path("../models/qwen3-tiny/tokenizer.json")).unwrap()).unwrap();
+    file[part] = value.clone();
+    Tokenizer::from_json(file.to_string().as_bytes())
+}
+
+/// A step of the file that writes `content` in place of `pattern`.
+fn replace(pattern: &Value, content: &str) -> Value {
+    json!({"type": "Replace", "pattern": pattern, "content": content})
+}
+
+#[test]
+fn what_steps_make_of_a_text_is_bounded() {
+    let sequence =
+        |key: &str, step: &Value, times: usize| json!({"type": "Sequence", key: vec![step.clone(); times]});
+    let double = replace(&json!({"String": "a"}), "aa");
+    let mut untyped = double.clone();
+    untyped.as_object_mut().unwrap().remove("type");
+    let anywhere = replace(&json!({"Regex": ""}), "ab");
+    let long = "x".repeat(65);
+    for (part, step, reason) in [
+        ("normalizer", sequence("normalizers", &double, 15), "its normalizer may make more than 16384 bytes"),
+        ("normalizer", json!({"normalizers": vec![untyped; 15]}), "its normalizer may make more than"),
+        ("normalizer", sequence("normalizers", &anywhere, 9), "its normalizer may make more than"),
+        ("normalizer", sequence("normalizers", &double, 5), "it makes more than 16 bytes of each of"),
+        ("normalizer", replace(&json!({"String": " "}), &long), "its normalizer writes 65 bytes at a time"),
+        ("normalizer", json!({"type": "Prepend", "prepend": long}), "its normalizer writes 65 bytes"),
+        ("decoder", sequence("decoders", &double, 15), "its decoder may make more than"),
+    ] {
+        let error = with_part(part, &step).unwrap_err();
+        assert!(error.starts_with(reason), "{step}: {error}");
+    }
+    let spaces = json!({"type": "Sequence", "normalizers": [
+        {"type": "Prepend", "prepend": "▁"}, replace(&json!({"String": " "}), "▁"), {"type": "NFKC"},
+    ]});
+    assert!(with_part("normalizer", &spaces).is_ok());
+    assert!(with_part("normalizer", &replace(&json!({"Regex": " {2,}"}), " ")).is_ok());
+}
+
+/// A text that no probe has makes the library panic: its request is refused, and the next is served.
+#[test]
+fn panic_of_the_library_is_a_texts_error() {
+    let split = |pattern: &str| {
+        json!({"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false},
+            {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+        ]})
+    };
+    let tokenizer = with_part("pre_tokenizer", &split("(z|zz)+(?=[bc])")).unwrap();
+    let hostile = "z".repeat(80);
+    for _ in 0..2 {
+        let error = tokenizer.encode_text(&hostile).unwrap_err().to_string();
+        assert_eq!(error, "the tokenizer can't encode this text: its library failed at it");
+        assert_eq!(tokenizer.encode_with_added(&hostile).unwrap_err().to_string(), error);
+        assert_eq!(tokenizer.decode(&tokenizer.encode_text("zz b").unwrap()).unwrap(), "zz b");
+    }
+}

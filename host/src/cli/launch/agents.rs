@@ -2,12 +2,18 @@
 
 use std::path::Path;
 
+use model::printable::printable;
 use serde_json::{Value, json};
 
 /// Tokens of context that Codex needs: its first prompt takes half of them.
 pub(in super::super) const CODEX_CONTEXT: u32 = 32_768;
 /// What agents send that insist on a key, where the server wants none.
 pub(super) const NO_KEY: &str = "none";
+/// What opencode replaces in its configuration, wherever it stands.
+const SUBSTITUTED: [&str; 2] = ["{env:", "{file:"];
+/// What to do about a name that an agent can't be given.
+const OTHER_NAME: &str =
+    "choose another model with --model, or serve this one under another name (--served-model-name)";
 /// Variable with the key, for agents whose configuration names one.
 const KEY: &str = "SLUICE_KEY";
 
@@ -70,11 +76,21 @@ impl Agent {
         format!("`npm install -g {package}` gets it")
     }
 
-    /// Checks that the agent can work with the model.
+    /// Checks that the agent can work with the model, whose name may be a server's word.
     ///
     /// # Errors
-    /// The context is too short.
+    /// The agent would take the name for something else than a name, or the context is too short.
     pub(super) fn check(self, endpoint: &Endpoint) -> anyhow::Result<()> {
+        let shown = printable(&endpoint.model);
+        anyhow::ensure!(
+            !endpoint.model.starts_with('-'),
+            "the model's name {shown} begins with a dash, so {} would read it as a switch: {OTHER_NAME}",
+            self.program()
+        );
+        anyhow::ensure!(
+            self != Self::Opencode || !SUBSTITUTED.iter().any(|begin| endpoint.model.contains(begin)),
+            "opencode would put a variable or a file in place of a part of the model's name {shown}: {OTHER_NAME}"
+        );
         let Endpoint { model, context: Some(context), .. } = endpoint else { return Ok(()) };
         anyhow::ensure!(
             self != Self::Codex || *context >= CODEX_CONTEXT.into(),

@@ -41,6 +41,31 @@ fn json_numbers_have_at_most_the_digits_of_doubles() {
     );
 }
 
+/// llguidance panics where it forces a token behind a lexeme whose end it doesn't see.
+#[test]
+fn token_may_follow_a_number_of_the_most_digits() {
+    let limits = |text: &str| format!(r#"{{"type": "number", {text}}}"#);
+    let end = token("</think>");
+    for (schema, text) in [
+        (r#"{"type": "number"}"#.to_owned(), "3E+942".to_owned()),
+        (r#"{"type": ["array", "number", "null"]}"#.to_owned(), "-1.5e123".to_owned()),
+        (limits(r#""minimum": -1.5, "maximum": 20"#), format!("6.4{}", "1".repeat(21))),
+        (limits(r#""exclusiveMinimum": 0, "exclusiveMaximum": 1"#), format!("0.{}", "7".repeat(22))),
+        (r#"{"type": "integer", "multipleOf": 3, "minimum": 0, "maximum": 9}"#.to_owned(), "9".to_owned()),
+        (
+            r#"{"allOf": [{"type": "number", "multipleOf": 3}, {"multipleOf": 5, "minimum": 0, "maximum": 1000}]}"#
+                .to_owned(),
+            "0".to_owned(),
+        ),
+    ] {
+        let mut mask = mask(&format!("start: %json {schema} <[{end}]>"));
+        write(&mut mask, &text).unwrap();
+        assert!(allowed(&mut mask).contains(&end), "{schema} {text}");
+        mask.advance(end).unwrap();
+        assert_eq!(allowed(&mut mask), [stop()], "{schema} {text}");
+    }
+}
+
 #[test]
 fn digits_that_are_no_number_of_json_have_no_bound() {
     assert_eq!(digits_behind(r#"{"type": "string"}"#, "\"1"), 99);

@@ -5,7 +5,7 @@
 //! Invariant: the turn's text comes from the template's own output, cut where a token ends the
 //! turn. Called by the model room at load.
 
-use super::{ChatFormat, Opening, Rendered};
+use super::{ChatFormat, Rendered};
 use crate::prompt::conversation::{Conversation, HistoryCall, Message, Role};
 use crate::prompt::segments::common_prefix;
 use crate::prompt::variables;
@@ -33,11 +33,14 @@ impl CallingTurn {
 impl ChatFormat {
     /// Turns with a call as the template writes them, without and with reasoning; none if it
     /// refuses calls or drops them. `ends` are the ids that end a turn.
-    pub fn calling_turns(&self, ends: &[u32]) -> Vec<CallingTurn> {
+    ///
+    /// # Errors
+    /// The probes of this start took their time; the error is a reason.
+    pub fn calling_turns(&self, ends: &[u32]) -> Result<Vec<CallingTurn>, String> {
         let turn = |reasoning| self.calling_turn(reasoning, ends);
         let mut turns: Vec<_> = [None, Some("q z q")].into_iter().filter_map(turn).collect();
         turns.dedup();
-        turns
+        self.probe_time.check().map(|()| turns)
     }
 
     fn calling_turn(&self, reasoning: Option<&str>, ends: &[u32]) -> Option<CallingTurn> {
@@ -82,7 +85,7 @@ impl ChatFormat {
     /// A conversation as the template writes it, and the opening of the turn to generate, both in
     /// pieces; `None` if it refuses them.
     fn written(&self, conversation: &Conversation) -> Option<(Vec<Piece>, Vec<Piece>)> {
-        let Rendered { before, turn } = self.run(conversation, &[], Opening::NewTurn).ok()?;
+        let Rendered { before, turn } = self.run_probed(conversation, &[])?;
         let pieces = |segments: Vec<_>| segments.iter().map(super::replayed).collect();
         Some((pieces(before), pieces(turn)))
     }

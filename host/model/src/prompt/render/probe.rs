@@ -20,7 +20,7 @@ impl ChatFormat {
         let with_system = [vec![text(Role::System)], turns.clone()].concat();
         let shown = |messages| {
             let conversation = Conversation { messages, tools: Vec::new() };
-            let Rendered { before, .. } = self.run(&conversation, &[], Opening::NewTurn).ok()?;
+            let Rendered { before, .. } = self.run_probed(&conversation, &[])?;
             Some(text_of(&before))
         };
         shown(with_system).or_else(|| shown(turns)).unwrap_or_default()
@@ -100,9 +100,18 @@ impl ChatFormat {
     }
 
     pub(super) fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
-        let Rendered { mut before, turn } = self.run(conversation, arguments, Opening::NewTurn).ok()?;
+        let Rendered { mut before, turn } = self.run_probed(conversation, arguments)?;
         join(&mut before, turn);
         Some(before)
+    }
+
+    /// The prompt of a probe; `None` if the template refuses it, or all probes took their time.
+    pub(super) fn run_probed(
+        &self,
+        conversation: &Conversation,
+        arguments: &[(String, serde_json::Value)],
+    ) -> Option<Rendered<'_>> {
+        self.run(conversation, arguments, Opening::NewTurn, Some(&self.probe_time)).ok()
     }
 
     /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for

@@ -44,7 +44,8 @@ impl ChatFormat {
         let messages = (0..=messages).map(text).collect();
         let conversation = Conversation { messages, tools: Vec::new() };
         let variables = TemplateVariables::new(&conversation, &[], self.forms, false).ok()?;
-        let output = self.output(&conversation, &variables, &variables.messages, true);
+        let output =
+            self.output(&conversation, &variables, &variables.messages, true, Some(&self.probe_time));
         output.ok().map(|output| output.steps)
     }
 
@@ -59,7 +60,8 @@ impl ChatFormat {
                 let conversation =
                     self.changes.apply(&Conversation { messages, tools: tools.clone() }).into_owned();
                 let variables = TemplateVariables::new(&conversation, &[], self.forms, false).ok()?;
-                let output = self.output(&conversation, &variables, &variables.messages, false).ok()?;
+                let (messages, time) = (&variables.messages, Some(&self.probe_time));
+                let output = self.output(&conversation, &variables, messages, false, time).ok()?;
                 Some(self.control_tokens.segments(&output.text))
             };
             let (before, after) =
