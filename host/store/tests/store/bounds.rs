@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Purge, ROW_BYTES, Status, Target};
+use store::{Bounds, Budget, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Purge, ROW_BYTES, Status, Target};
 
-use crate::kit::{Kit, conversation, each, end, item, new, parent};
+use crate::kit::{Kit, conversation, each, end, item, named, new, parent};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -21,7 +21,7 @@ async fn stored(kit: &Kit, ids: &str) -> String {
     let mut stored = String::new();
     for id in ids.chars() {
         // Without a read that renews the age: an id that is taken is a duplicate.
-        let taken = kit.store.context(&kit.owner, &parent(&id.to_string())).await;
+        let taken = kit.store.context(&kit.owner, &parent(&id.to_string()), Budget::default()).await;
         stored.extend(taken.is_ok().then_some(id));
     }
     stored
@@ -118,7 +118,7 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
         // `a` was used by `b` thirty days ago.
         assert_eq!(stored(kit, "abc").await, "bc");
         assert_eq!(kit.store.conversation_get(&kit.owner, "v").await, Err(Error::NotFound));
-        assert_eq!(kit.store.item(&kit.owner, "e").await, Err(Error::NotFound));
+        assert_eq!(named(&*kit.store, &kit.owner, "e").await, Err(Error::NotFound));
         assert_eq!(kit.context(parent("c")).await.len(), 6);
         assert_eq!(kit.store.evict().await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
         kit.clock.advance(30 * DAY);

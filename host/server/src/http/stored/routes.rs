@@ -13,7 +13,6 @@ use super::super::asker::Asker;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::super::unpaid::unpaid;
 use super::background::events_of;
 use super::follow::follow;
 use super::request::{StoredRequest, Unreadable};
@@ -34,7 +33,7 @@ pub(in crate::http) async fn one(State(app): State<App>, id: Named<String>, aske
 
 async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let _unpaid = unpaid(app).await?;
+    let _turn = asker.turn(app).await?;
     let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
     if !stored::events_are_asked_for(&asker.query)? {
         return show(app, asker, &response);
@@ -99,7 +98,7 @@ async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
         let response = store.response(&owner, &id).await.map_err(refusal)?;
         check_background(&response)?;
         if matches!(response.state, Progress::Ended(_)) || end(app, &owner, &response).await? {
-            let _unpaid = unpaid(app).await?;
+            let _turn = asker.turn(app).await?;
             let response = store.response(&owner, &id).await.map_err(refusal)?;
             return show(app, asker, &response);
         }
@@ -143,9 +142,7 @@ pub(in crate::http) async fn input_items(
 
 async fn inputs(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let page = asker.query.page(Order::Descending)?;
-    let _unpaid = unpaid(app).await?;
-    let items = store.items(&asker.owner(), &id, page).await.map_err(refusal)?;
-    let account = asker.pay(app, items.data.iter().map(|item| item.body.len()).sum())?;
+    let page = asker.page(app, Order::Descending)?;
+    let (items, account) = asker.read(app, |budget| store.items(&asker.owner(), &id, page, budget)).await?;
     Ok(held_json(list::json(&items.data, items.more), account))
 }
