@@ -15,7 +15,8 @@ const DEFAULT: u16 = 20;
 pub(crate) const AFTER: Field<&str> =
     Field::new("after", "id of the last element of the page before, as `last_id` has it");
 pub(crate) const LIMIT: Field<u32> =
-    Field::new("limit", "20 unless given; a page that would be too large has fewer, and `has_more`").of(Shape::Integer(1, MOST as i64));
+    Field::new("limit", "20 unless given; a page that would be too large has fewer, and `has_more`")
+        .of(Shape::Integer(1, MOST as i64));
 pub(crate) const ORDER: Field<OneOf> =
     Field::new("order", "`desc` (newest first) unless given").of(Shape::OneOf(&["asc", "desc"]));
 
@@ -120,7 +121,10 @@ mod tests {
     #[test]
     fn a_page_is_as_the_query_says() {
         let page = Query::new("limit=5&order=asc&after=msg%5F1&limit=7").page(Order::Descending, 9).unwrap();
-        assert_eq!((page.limit, page.order, page.bytes, page.after.as_deref()), (7, Order::Ascending, 9, Some("msg_1")));
+        assert_eq!(
+            (page.limit, page.order, page.bytes, page.after.as_deref()),
+            (7, Order::Ascending, 9, Some("msg_1"))
+        );
         let page = Query::new("").page(Order::Descending, 9).unwrap();
         assert_eq!((page.limit, page.order, page.after), (20, Order::Descending, None));
     }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use store::{
-    Budget, Chunk, End, Events, Item, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, Synchronous,
-    Target,
+    Budget, Chunk, End, Events, Item, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store,
+    Synchronous, Target,
 };
 
 fn main() {

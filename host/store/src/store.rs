@@ -8,8 +8,8 @@ use std::pin::Pin;
 
 use crate::records::{Evicted, Purge, Record, Stats};
 use crate::{
-    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,
-    Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, Tag, Target,
+    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item,
+    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, Tag, Target,
 };
 
 /// The answer of a transaction, when polled.

@@ -73,7 +73,10 @@ impl WholeInput {
     /// Bytes of its text that a reader copies: all but those that stand for images, files and audio,
     /// which no model here sees.
     pub fn copied(&self) -> usize {
-        let lists = self.open().items().flat_map(|(_, item)| [item.field(fields::CONTENT), item.field(fields::OUTPUT)]);
+        let lists = self
+            .open()
+            .items()
+            .flat_map(|(_, item)| [item.field(fields::CONTENT), item.field(fields::OUTPUT)]);
         let parts = lists.flatten().filter_map(Value::as_list).flat_map(Elements::iter);
         let unseen = parts.filter(|part| content::is_unseen(*part)).map(Value::size).sum();
         self.size().saturating_sub(unseen)

@@ -137,6 +137,11 @@ impl CheckedBody {
         self.document.text()
     }
 
+    /// The body's text, and the account that pays for it.
+    pub(super) fn into_parts(self) -> (Bytes, Account) {
+        (self.document.text().clone(), self.account)
+    }
+
     /// Reads what the request refers to in the words of its protocol.
     pub(super) async fn refer<T: Send + 'static>(
         mut self,

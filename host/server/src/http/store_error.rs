@@ -36,8 +36,9 @@ pub(super) fn refusal(error: Error) -> ApiError {
             (400, "conversation_locked", message.to_owned())
         }
         Error::TooLong(what) => {
-            let message =
-                format!("What is stored is too long to be continued: {what}. Compact it (POST /v1/responses/compact), or begin anew.");
+            let message = format!(
+                "What is stored is too long to be continued: {what}. Compact it (POST /v1/responses/compact), or begin anew."
+            );
             (400, "context_length_exceeded", message)
         }
         Error::QueueFull(most) => {

@@ -4,14 +4,14 @@
 use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
-use super::evict::{Debt, Keep};
 use super::background::SWEPT;
+use super::evict::{Debt, Keep};
 use super::session::Session;
 use super::{evict, read, responses};
 use crate::bounds::{ITEM_BYTES, TOUCH, millis};
 use crate::{
-    Budget, Completion, Completions, Error, Items, Lease, Link, NewCompletion, NewResponse, Order, Owner, Page,
-    Result, Side, Tag,
+    Budget, Completion, Completions, Error, Items, Lease, Link, NewCompletion, NewResponse, Order, Owner,
+    Page, Result, Side, Tag,
 };
 
 /// A completion that can be read.
@@ -107,13 +107,7 @@ pub(crate) fn list(
 
 /// Sizes and keys of the completions behind `behind`, one more than the page has room for. A tag is
 /// looked up in its index, the last one first: the others are most likely on more completions.
-fn keys(
-    s: &Session,
-    owner: &Owner,
-    mut tags: Vec<Tag>,
-    behind: i64,
-    page: &Page,
-) -> Result<Vec<(u64, i64)>> {
+fn keys(s: &Session, owner: &Owner, mut tags: Vec<Tag>, behind: i64, page: &Page) -> Result<Vec<(u64, i64)>> {
     let (order, direction) = match page.order {
         Order::Ascending => (">", "ASC"),
         Order::Descending => ("<", "DESC"),

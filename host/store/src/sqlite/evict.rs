@@ -63,12 +63,7 @@ impl<'a> Removal<'a> {
     }
 
     /// Evicts what `which` selects of a table, oldest first.
-    fn all(
-        &mut self,
-        which: &str,
-        until: u64,
-        evict: impl Fn(&mut Self, i64) -> Result<()>,
-    ) -> Result<()> {
+    fn all(&mut self, which: &str, until: u64, evict: impl Fn(&mut Self, i64) -> Result<()>) -> Result<()> {
         for key in self.s.all(&format!("{which} LIMIT ?"), params![until, LOOKED_UP], |row| row.get(0))? {
             if self.is_spent()? {
                 break;

@@ -47,10 +47,7 @@ pub(crate) fn collect(s: &Session) -> Result<bool> {
 /// Removes some of the `rows` that belong to `key`. Returns how many.
 fn piece(s: &Session, rows: &str, key: i64) -> Result<usize> {
     let table = rows.split_whitespace().next().unwrap_or_default();
-    s.run(
-        &format!("DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {rows} = ? LIMIT {PIECE})"),
-        [key],
-    )
+    s.run(&format!("DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {rows} = ? LIMIT {PIECE})"), [key])
 }
 
 /// Makes a response garbage with all that belongs to it.

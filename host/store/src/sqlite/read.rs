@@ -8,8 +8,8 @@ use super::session::Session;
 use crate::bounds::{TOUCH, millis};
 use crate::chunk::unpack;
 use crate::{
-    Budget, Chunk, ContextItem, Error, Events, Item, Items, Link, Order, Outcome, Owner, Page, Response, Result,
-    Side, State,
+    Budget, Chunk, ContextItem, Error, Events, Item, Items, Link, Order, Outcome, Owner, Page, Response,
+    Result, Side, State,
 };
 
 /// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.

@@ -1,13 +1,13 @@
 //! [`Store`] on SQLite: each method as a call to the writer's or a reader's queue.
 
-use super::{Sqlite, background, check, completions, conversations, evict, named, read, responses};
 use super::evict::Debt;
+use super::{Sqlite, background, check, completions, conversations, evict, named, read, responses};
 use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
-    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Evicted, Finished, Item,
-    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply, Response, Result,
-    Stats, Store, Tag, Target,
+    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Evicted,
+    Finished, Item, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply,
+    Response, Result, Stats, Store, Tag, Target,
 };
 
 impl Sqlite {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Purge, ROW_BYTES, Status, Target};
+use store::{
+    Bounds, Budget, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Purge, ROW_BYTES, Status, Target,
+};
 
 use crate::kit::{Kit, conversation, each, end, item, named, new, parent};
 

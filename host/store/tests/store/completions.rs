@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Error, Finished, Item, Lease, Link, NewCompletion, Order, Owner, Status, Tag, Target};
+use store::{
+    Bounds, Budget, Error, Finished, Item, Lease, Link, NewCompletion, Order, Owner, Status, Tag, Target,
+};
 
 use crate::kit::{Kit, each, end, ids, item, named, page, parent};
 
@@ -29,7 +31,11 @@ async fn listed(
     limit: usize,
     after: Option<&str>,
 ) -> (Vec<String>, bool) {
-    let list = kit.store.completion_list(&kit.owner, tags(by), page(order, limit, after), Budget::default()).await.unwrap();
+    let list = kit
+        .store
+        .completion_list(&kit.owner, tags(by), page(order, limit, after), Budget::default())
+        .await
+        .unwrap();
     (list.data.into_iter().map(|completion| completion.id).collect(), list.more)
 }
 
@@ -46,8 +52,11 @@ async fn a_completion_is_read_changed_and_deleted() {
         let read = kit.store.completion_get(&kit.owner, "c").await.unwrap();
         assert_eq!((read.id.as_str(), &read.tags), ("c", &tags(&[("model", "m"), ("metadata.a", "1")])));
         assert_eq!(read.result, end(Status::Completed, "c").result);
-        let messages =
-            kit.store.completion_items(&kit.owner, "c", page(Order::Ascending, 9, None), Budget::default()).await.unwrap();
+        let messages = kit
+            .store
+            .completion_items(&kit.owner, "c", page(Order::Ascending, 9, None), Budget::default())
+            .await
+            .unwrap();
         assert_eq!(ids(&messages.data), ["c-0", "c-1"]);
         let changed = tags(&[("model", "m"), ("metadata.b", "longer than before")]);
         let read = kit.store.completion_retag(&kit.owner, "c", changed.clone()).await.unwrap();
@@ -112,8 +121,12 @@ async fn completions_are_listed_by_tags_in_pages() {
             list(&[("third", "' OR 1=1 --")], Order::Ascending, 9, None).await,
             (String::new(), false)
         );
-        let unknown =
-            kit.store.completion_list(&kit.owner, vec![], page(Order::Ascending, 9, Some("running")), Budget::default());
+        let unknown = kit.store.completion_list(
+            &kit.owner,
+            vec![],
+            page(Order::Ascending, 9, Some("running")),
+            Budget::default(),
+        );
         assert_eq!(unknown.await, Err(Error::NotFound));
     })
     .await;
@@ -144,7 +157,10 @@ async fn completions_and_responses_dont_know_each_other() {
         // Nor does another owner.
         let bob = Owner::new("bob");
         assert_eq!(store.completion_get(&bob, "c").await, Err(Error::NotFound));
-        assert_eq!(store.completion_list(&bob, vec![], all(), Budget::default()).await.map(|list| list.data.len()), Ok(0));
+        assert_eq!(
+            store.completion_list(&bob, vec![], all(), Budget::default()).await.map(|list| list.data.len()),
+            Ok(0)
+        );
         assert_eq!(store.completion_delete(&bob, "c").await, Err(Error::NotFound));
         assert!(store.completion_get(owner, "c").await.is_ok() && store.response(owner, "r").await.is_ok());
     })

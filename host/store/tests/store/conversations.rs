@@ -19,7 +19,11 @@ async fn a_response_adds_its_items_when_it_completes() {
             kit.store.finish(Target::Lease(lease), end(status, id)).await.unwrap();
             assert_eq!(kit.context(conversation("v")).await.len(), entries);
         }
-        let list = kit.store.items(&kit.owner, "d", page(Order::Ascending, 9, None), Budget::default()).await.unwrap();
+        let list = kit
+            .store
+            .items(&kit.owner, "d", page(Order::Ascending, 9, None), Budget::default())
+            .await
+            .unwrap();
         assert_eq!(ids(&list.data), ["first", "a-in", "a-out", "d-in"]);
     })
     .await;
@@ -50,8 +54,11 @@ async fn items_are_listed_found_and_removed() {
         assert_eq!(kit.store.conversation_item(&kit.owner, "v", "b").await, Err(Error::NotFound));
         assert_eq!(kit.store.conversation_item(&kit.owner, "v", "c").await, Ok(item("c")));
         assert_eq!(named(&*kit.store, &kit.owner, "c").await, Ok(item("c")));
-        let list =
-            kit.store.conversation_items(&kit.owner, "v", page(Order::Descending, 1, None), Budget::default()).await.unwrap();
+        let list = kit
+            .store
+            .conversation_items(&kit.owner, "v", page(Order::Descending, 1, None), Budget::default())
+            .await
+            .unwrap();
         assert_eq!((ids(&list.data), list.more), (vec!["c"], true));
     })
     .await;
@@ -86,7 +93,10 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
             }
         }
         let unknown = page(Order::Ascending, 2, Some("x"));
-        assert_eq!(kit.store.conversation_items(&kit.owner, "v", unknown, Budget::default()).await, Err(Error::NotFound));
+        assert_eq!(
+            kit.store.conversation_items(&kit.owner, "v", unknown, Budget::default()).await,
+            Err(Error::NotFound)
+        );
     })
     .await;
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use store::{
-    Budget, End, Error, Events, Link, NewCompletion, OpenCause, Options, Owner, Record, Sqlite, Status, Store, Tag,
-    Target, backup,
+    Budget, End, Error, Events, Link, NewCompletion, OpenCause, Options, Owner, Record, Sqlite, Status,
+    Store, Tag, Target, backup,
 };
 
 use crate::kit::{chunk, conversation, end, item, new, parent, path};

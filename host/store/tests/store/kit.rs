@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use store::{
-    Bounds, Budget, Chunk, Clock, End, Error, Finished, Item, Lease, Link, NewResponse, Options, Order, Owner, Page, Sqlite,
-    Status, Store, Target,
+    Bounds, Budget, Chunk, Clock, End, Error, Finished, Item, Lease, Link, NewResponse, Options, Order,
+    Owner, Page, Sqlite, Status, Store, Target,
 };
 
 /// A store and what a test needs to drive it.
@@ -92,7 +92,13 @@ impl Kit {
 
     /// Ids of the context of a link.
     pub(crate) async fn context(&self, link: Link) -> Vec<String> {
-        self.store.context(&self.owner, &link, Budget::default()).await.unwrap().into_iter().map(|c| c.item.id).collect()
+        self.store
+            .context(&self.owner, &link, Budget::default())
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|c| c.item.id)
+            .collect()
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use store::{
-    Bounds, Budget, Chunk, End, Events, Evicted, Finished, Item, Lease, Link, NewResponse, Order, Owner, State,
-    Status, Target,
+    Bounds, Budget, Chunk, End, Events, Evicted, Finished, Item, Lease, Link, NewResponse, Order, Owner,
+    State, Status, Target,
 };
 
 use crate::kit::{Kit, chunk, each, named, page};

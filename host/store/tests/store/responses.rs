@@ -64,7 +64,10 @@ async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
         kit.store.finish(Target::Lease(lease), end(Status::Failed, "failed")).await.unwrap();
         for id in ["running", "failed", "unknown"] {
             assert_eq!(kit.create("child", parent(id)).await, Err(Error::NotFound));
-            assert_eq!(kit.store.context(&kit.owner, &parent(id), Budget::default()).await, Err(Error::NotFound));
+            assert_eq!(
+                kit.store.context(&kit.owner, &parent(id), Budget::default()).await,
+                Err(Error::NotFound)
+            );
         }
     })
     .await;
@@ -75,8 +78,9 @@ async fn input_is_paged_in_both_orders() {
     each(Bounds::default(), async |kit| {
         kit.complete("a", Link::Alone).await;
         kit.complete("b", parent("a")).await;
-        let list =
-            async |order, limit, after| kit.store.items(&kit.owner, "b", page(order, limit, after), Budget::default()).await;
+        let list = async |order, limit, after| {
+            kit.store.items(&kit.owner, "b", page(order, limit, after), Budget::default()).await
+        };
         let all = list(Order::Descending, 20, None).await.unwrap();
         assert_eq!((ids(&all.data), all.more), (vec!["b-in", "a-out", "a-in"], false));
         let first = list(Order::Ascending, 2, None).await.unwrap();
@@ -166,7 +170,10 @@ async fn another_owners_ids_are_unknown_ones() {
             assert_eq!(store.conversation_get(&bob, conv).await.map(drop), nothing);
             assert_eq!(store.conversation_update(&bob, conv, vec![]).await.map(drop), nothing);
             assert_eq!(store.conversation_append(&bob, conv, vec![]).await.map(drop), nothing);
-            assert_eq!(store.conversation_items(&bob, conv, any(), Budget::default()).await.map(drop), nothing);
+            assert_eq!(
+                store.conversation_items(&bob, conv, any(), Budget::default()).await.map(drop),
+                nothing
+            );
             assert_eq!(store.conversation_item(&bob, conv, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_remove(&bob, conv, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_delete(&bob, conv).await, nothing);

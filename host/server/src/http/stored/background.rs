@@ -21,7 +21,7 @@ use crate::answer::{Answer, Journal};
 use api::error::ApiError;
 use api::event_buffer::EventBuffer;
 use api::machine::Machine;
-use api::responses::{Continuation, Ending, Queued, WholeInput};
+use api::responses::{Continuation, Ending, FoldedLog, Queued, WholeInput};
 use model::accounts::Account;
 use model::limits::Limits;
 
@@ -123,8 +123,8 @@ async fn begin(
     store: &Arc<dyn Store>,
     Claimed { lease, response }: &Claimed,
 ) -> Result<(Answer, u64), Ending> {
-    let events = events_of(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
-    let next = events.map_or(0, |events| events.len() as u64);
+    let log = folded_log(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
+    let next = log.map_or(0, |log| log.events());
     let caller = Caller::of_owner(lease.owner(), response.id.clone());
     loop {
         match attempt(app, store, &caller, lease.owner(), response, next).await {
@@ -165,9 +165,8 @@ async fn attempt(
 /// The input of a response that has waited: all of it is its own. The account, which has paid for
 /// the items, pays for the text and for what reading copies of it.
 fn whole_input(items: Vec<Item>, account: &mut Account, limits: &Limits) -> Result<WholeInput, ApiError> {
-    let mut hold = |bytes: usize, copies: usize| {
-        account.hold(bytes.saturating_mul(copies)).map_err(body::refusal)
-    };
+    let mut hold =
+        |bytes: usize, copies: usize| account.hold(bytes.saturating_mul(copies)).map_err(body::refusal);
     let (none, bytes): ([&[u8]; 0], _) = ([], items.iter().map(|item| item.body.len()).sum());
     hold(bytes, 1)?;
     let whole = WholeInput::new(none, items.iter().map(|item| &*item.body), bytes, limits)?;
@@ -175,21 +174,20 @@ fn whole_input(items: Vec<Item>, account: &mut Account, limits: &Limits) -> Resu
     Ok(whole)
 }
 
-/// All events of a response's log; none if it has no log.
-pub(super) async fn events_of(
+/// What the events of a response's log add up to, read piece by piece; none if it has no log.
+pub(super) async fn folded_log(
     store: &Arc<dyn Store>,
     owner: &Owner,
     response: &Response,
-) -> store::Result<Option<Vec<Vec<u8>>>> {
-    let mut all: Vec<Vec<u8>> = Vec::new();
+) -> store::Result<Option<FoldedLog>> {
+    let mut log = FoldedLog::default();
     loop {
-        let after = (all.len() as u64).checked_sub(1);
+        let after = log.events().checked_sub(1);
         match store.events_after(owner, &response.id, after).await? {
-            Events::Log { chunk, .. } if chunk.events.is_empty() => return Ok(Some(all)),
             Events::Log { chunk, end } => {
-                all.extend(chunk.events);
-                if end {
-                    return Ok(Some(all));
+                log.add(&chunk.events);
+                if end || chunk.events.is_empty() {
+                    return Ok(Some(log));
                 }
             }
             Events::Expired | Events::Unlogged => return Ok(None),

@@ -13,7 +13,7 @@ use super::super::asker::Asker;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::background::events_of;
+use super::background::folded_log;
 use super::follow::follow;
 use super::request::{StoredRequest, Unreadable};
 use api::deleted::Deletion;
@@ -110,8 +110,8 @@ async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
 async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
     let store = store(app)?;
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    let events = events_of(store, owner, response).await.map_err(refusal)?;
-    let end = Ending::Cancelled.end(request.object.get(), events.as_deref());
+    let log = folded_log(store, owner, response).await.map_err(refusal)?;
+    let end = Ending::Cancelled.end(request.object.get(), log);
     match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
         Ok(Finished::Now | Finished::Before(_)) => Ok(true),
         Err(Error::Sequence { .. }) => Ok(false),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use store::{Claimed, End, Lease, Status, Store, Target};
 
 use super::super::app::App;
-use super::background::events_of;
+use super::background::folded_log;
 use super::request::StoredRequest;
 use api::responses::Ending;
 use system::random;
@@ -87,8 +87,8 @@ pub(super) async fn end(store: &Arc<dyn Store>, Claimed { lease, response }: Cla
     let ended = async {
         let request = StoredRequest::read(&response.request)
             .map_err(|unreadable| store::Error::Unavailable(unreadable.to_string()))?;
-        let events = events_of(store, lease.owner(), &response).await?;
-        let end = ending.end(request.object.get(), events.as_deref());
+        let log = folded_log(store, lease.owner(), &response).await?;
+        let end = ending.end(request.object.get(), log);
         store.finish(Target::Lease(lease), end).await
     };
     if let Err(error) = ended.await {
