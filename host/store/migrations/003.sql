@@ -1,6 +1,6 @@
 -- Completions are found by what they are listed by.
 ALTER TABLE tag ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
-UPDATE tag SET owner = (SELECT owner FROM response WHERE key = tag.response);
+UPDATE tag SET owner = COALESCE((SELECT owner FROM response WHERE key = tag.response), 0);
 CREATE INDEX tag_value ON tag (owner, name, value, response);
 
 -- What is gone for everybody and is removed piece by piece. kind: 0 the log of a response, 1 the entries of a deleted conversation.

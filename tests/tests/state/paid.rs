@@ -39,6 +39,11 @@ fn image(bytes: usize) -> Value {
     json!({ "type": "input_image", "image_url": format!("data:image/png;base64,{}", "A".repeat(bytes)) })
 }
 
+/// The same in a message of Chat Completions.
+fn picture(bytes: usize) -> Value {
+    json!({ "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{}", "A".repeat(bytes)) } })
+}
+
 /// 45 KB of them took 5.8 GiB.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_references_to_one_large_item_are_refused_at_every_door() {
@@ -68,8 +73,12 @@ async fn a_thousand_references_to_one_large_item_are_refused_at_every_door() {
     drop(socket);
     all_given_back(&server).await;
     // As many as fit are answered.
-    let few = json!({ "model": "qwen3-tiny", "input": [message("2+2?"), reference.clone(), reference] });
-    assert_eq!(ask(&server, "/v1/responses/compact", &few).await.status, 200);
+    let small = json!({ "items": [message("2+2?")] });
+    let made = ask(&server, "/v1/conversations", &small).await.json();
+    let items = get(server.address, &format!("/v1/conversations/{}/items", id(&made))).await.json();
+    let reference = json!({ "type": "item_reference", "id": items["data"][0]["id"] });
+    let few = json!({ "model": "qwen3-tiny", "input": vec![reference; 100] });
+    assert_eq!(ask(&server, "/v1/responses/input_tokens", &few).await.status, 200);
     server.stop().await;
 }
 
@@ -86,8 +95,8 @@ async fn lists_of_large_things_come_in_pages_and_say_that_more_follows() {
     let server = TestServer::start(setup).await;
     let mut made = Vec::new();
     for _ in 0..8 {
-        let messages =
-            json!([message("x"), message(&"y".repeat(600 << 10)), message(&"z".repeat(600 << 10))]);
+        let seen = json!({ "role": "user", "content": [picture(600 << 10)] });
+        let messages = json!([message("x"), seen.clone(), seen]);
         let body =
             json!({ "model": "qwen3-tiny", "messages": messages, "store": true, "metadata": { "a": "b" } });
         let answer = ask(&server, COMPLETIONS, &body).await;

@@ -60,6 +60,12 @@ async fn parsed(app: &App, request: Request) -> Result<Response, ApiError> {
     let done = done.map_err(|_| ApiError::internal("The server failed to parse this."))?;
     let Lines { text, account, overdrawn, .. } = done.map_err(|reason| ApiError::invalid(None, reason))?;
     match overdrawn {
+        Some(Overdrawn::Request { most }) => {
+            let what = format!(
+                "its lines take more than the {most} bytes that one request may have (--request-memory): parse it in parts, or with a larger `step`"
+            );
+            Err(ApiError::invalid(None, what))
+        }
         Some(overdrawn) => Err(refusal(overdrawn)),
         None => Ok(held("text/event-stream; charset=utf-8", text.into_bytes(), account)),
     }

@@ -21,7 +21,7 @@ pub(crate) const MIGRATIONS: [&str; 3] = [
 
 /// Marks a file as ours: "Slui".
 const APPLICATION: usize = 0x536c_7569;
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 
 /// Creates file and folder if they don't exist, for their user alone, and takes the lock. Returns
 /// it with the file's one true path: a second link to the file has the same lock.

@@ -62,6 +62,9 @@ async fn a_completion_is_read_changed_and_deleted() {
         let read = kit.store.completion_retag(&kit.owner, "c", changed.clone()).await.unwrap();
         assert_eq!(read.tags, changed);
         assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Ok(read));
+        let by = async |tag| listed(kit, &[tag], Order::Ascending, 9, None).await.0;
+        assert_eq!(by(("metadata.b", "longer than before")).await, ["c"]);
+        assert_eq!(by(("metadata.a", "1")).await, Vec::<String>::new());
         sound(kit).await;
         assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Ok(()));
         assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Err(Error::NotFound));

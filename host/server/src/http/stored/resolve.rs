@@ -10,7 +10,7 @@ use super::super::reads::paid;
 use super::super::store_error::{refusal, store};
 use super::references::{Dereferenced, dereference, reference};
 use api::error::ApiError;
-use api::responses::{Continuation, WholeInput, Wishes};
+use api::responses::{Continuation, OwnItem, WholeInput, Wishes};
 use model::limits::Limits;
 
 /// Where the items are that a request continues.
@@ -117,31 +117,41 @@ pub(in crate::http) async fn resolve(
     mut wishes: Wishes,
     continues: Continues,
 ) -> Result<(CheckedBody, Continuation, Resolved), ApiError> {
-    let is_kept = continues.wants_items();
-    let (body, before, link) = match continues {
-        Continues::Remembered(items) => (body, Before::Kept(items), Link::Alone),
-        Continues::AsTheBodySays | Continues::ToRemember => {
-            let (body, items) = read_before(app, owner, body, &wishes.link).await?;
-            let before = if is_kept { Before::Kept(items.into()) } else { Before::Once(items) };
-            (body, before, wishes.link.clone())
-        }
-    };
+    let (mut body, before, link) = continued(app, owner, body, wishes.link.clone(), continues).await?;
     let own = wishes.own.take().unwrap_or_default();
     let needs_whole = before.len() > 0 || own.iter().any(|item| reference(item).is_some());
+    // Their copies in the store; those of references are paid for when they are read.
+    body.hold(own.iter().map(whole_size).sum(), 1)?;
     let pay = async |account| {
         let Dereferenced { items, unknown, account } = dereference(app, owner, account, own).await?;
         Ok(((items, unknown), account))
     };
-    let (mut body, (input, unknown_references)) = body.pay(pay).await?;
-    body.hold(size(&input), 1)?;
-    let (before_items, continued) = (before.kept(), before.len());
+    let (body, (input, unknown_references)) = body.pay(pay).await?;
+    let (kept, count) = (before.kept(), before.len());
     let (body, input, whole) =
         if needs_whole { read_whole(app, body, before, input).await? } else { (body, input, None) };
     let continuation =
         Continuation { whole, store: wishes.store, unknown_references, prompt_only: false, queued: None };
     let Wishes { background, bare, pad, .. } = wishes;
-    let resolved = Resolved { background, link, input, bare, pad, before: before_items, continued };
+    let resolved = Resolved { background, link, input, bare, pad, before: kept, continued: count };
     Ok((body, continuation, resolved))
+}
+
+/// What a request continues, and how its response is linked in the store.
+async fn continued(
+    app: &App,
+    owner: &Owner,
+    body: CheckedBody,
+    link: Link,
+    continues: Continues,
+) -> Result<(CheckedBody, Before, Link), ApiError> {
+    let is_kept = continues.wants_items();
+    if let Continues::Remembered(items) = continues {
+        return Ok((body, Before::Kept(items), Link::Alone));
+    }
+    let (body, items) = read_before(app, owner, body, &link).await?;
+    let before = if is_kept { Before::Kept(items.into()) } else { Before::Once(items) };
+    Ok((body, before, link))
 }
 
 /// The items of a request as one input. It is charged for the text, and for what reading copies of
@@ -157,6 +167,14 @@ async fn read_whole(
     let (mut body, (whole, own)) = body.make(app, usize::MAX, make).await?;
     body.hold(whole.copied(), COPIES - 1)?;
     Ok((body, own, Some(whole)))
+}
+
+/// Size of an item that was sent whole, in bytes.
+fn whole_size(item: &OwnItem) -> usize {
+    match item {
+        OwnItem::Whole(item) => item.body.len(),
+        OwnItem::Reference(_) => 0,
+    }
 }
 
 /// Size of items, in bytes.
