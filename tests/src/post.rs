@@ -40,8 +40,13 @@ pub fn post_with_key(
 
 /// Sends a GET request on a connection of its own.
 pub fn get(address: SocketAddr, path: &str, deadline: Instant) -> Answer {
+    get_with_key(address, path, "none", deadline)
+}
+
+/// Sends it with this API key.
+pub fn get_with_key(address: SocketAddr, path: &str, key: &str, deadline: Instant) -> Answer {
     let mut socket = connect(address, deadline)?;
-    send(&mut socket, &head(&format!("GET {path}"), "none", 0), &[], deadline)?;
+    send(&mut socket, &head(&format!("GET {path}"), key, 0), &[], deadline)?;
     status(&mut socket, deadline)
 }
 

@@ -43,23 +43,35 @@ fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<C
     Ok(content)
 }
 
+/// The placeholder of a kind of part that isn't text, and what that is.
+fn placeholder(kind: &str) -> Option<(&'static str, &'static str)> {
+    match kind {
+        "input_image" | "image_url" | "computer_screenshot" => Some(("[image]", "images")),
+        "input_file" | "file" => Some(("[file]", "files")),
+        "input_audio" | "audio" => Some(("[audio]", "audio")),
+        _ => None,
+    }
+}
+
+/// Whether a placeholder is read instead of this part.
+pub(crate) fn is_unseen(part: Value<'_>) -> bool {
+    part.field(fields::TYPE).and_then(Value::as_str).and_then(placeholder).is_some()
+}
+
 /// The text of one part; `None` for unknown kinds.
 fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a str>, ApiError> {
-    let mut placeholder = |shown: &'static str, what: &str| {
-        warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
-        Ok(Some(shown))
-    };
     match part.require(fields::TYPE)? {
         "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
             part.require(fields::TEXT).map(Some)
         }
         "refusal" => part.require(REFUSAL).map(Some),
-        "input_image" | "image_url" | "computer_screenshot" => placeholder("[image]", "images"),
-        "input_file" | "file" => placeholder("[file]", "files"),
-        "input_audio" | "audio" => placeholder("[audio]", "audio"),
-        other => {
-            warnings.add(format!("content part of unknown type {} ignored", printable(other)));
-            Ok(None)
+        kind => {
+            let shown = placeholder(kind);
+            warnings.add(match shown {
+                Some((shown, what)) => format!("{what} cannot be read by this model: shown to it as {shown}"),
+                None => format!("content part of unknown type {} ignored", printable(kind)),
+            });
+            Ok(shown.map(|(shown, _)| shown))
         }
     }
 }

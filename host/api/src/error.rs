@@ -122,7 +122,9 @@ impl ApiError {
 
     /// 413: the body has more than `limit` bytes.
     pub fn too_large(limit: usize) -> Self {
-        let message = format!("The request body is larger than {limit} bytes.");
+        let message = format!(
+            "The request body is larger than {limit} bytes (--max-body): leave out old images and results of tools, continue a stored response (`previous_response_id`), or compact the conversation."
+        );
         Self::new(413, "invalid_request_error", "request_too_large", message)
     }
 

@@ -15,7 +15,8 @@ const DEFAULT: u16 = 20;
 pub(crate) const AFTER: Field<&str> =
     Field::new("after", "id of the last element of the page before, as `last_id` has it");
 pub(crate) const LIMIT: Field<u32> =
-    Field::new("limit", "20 unless given").of(Shape::Integer(1, MOST as i64));
+    Field::new("limit", "20 unless given; a page that would be too large has fewer, and `has_more`")
+        .of(Shape::Integer(1, MOST as i64));
 pub(crate) const ORDER: Field<OneOf> =
     Field::new("order", "`desc` (newest first) unless given").of(Shape::OneOf(&["asc", "desc"]));
 
@@ -80,11 +81,12 @@ impl Query {
         self.number(AFTER_LINE)
     }
 
-    /// The page that `order`, `limit` and `after` ask for; in `order` unless they say.
+    /// The page that `order`, `limit` and `after` ask for, of at most `bytes`; in `order` unless
+    /// they say.
     ///
     /// # Errors
     /// 400 where `limit` is no number from 1 to 100, or `order` unknown.
-    pub fn page(&self, order: Order) -> Result<Page, ApiError> {
+    pub fn page(&self, order: Order, bytes: usize) -> Result<Page, ApiError> {
         let order = match self.get(ORDER) {
             None => order,
             Some("asc") => Order::Ascending,
@@ -92,7 +94,8 @@ impl Query {
             Some(_) => return Err(wrong(ORDER, "expected asc or desc")),
         };
         let limit = self.get(LIMIT).map_or(Ok(DEFAULT), limit)?;
-        Ok(Page { order, limit: limit.into(), after: self.get(AFTER).map(str::to_owned) })
+        let after = self.get(AFTER).map(str::to_owned);
+        Ok(Page { order, limit: limit.into(), bytes: bytes as u64, after })
     }
 }
 
@@ -117,9 +120,12 @@ mod tests {
 
     #[test]
     fn a_page_is_as_the_query_says() {
-        let page = Query::new("limit=5&order=asc&after=msg%5F1&limit=7").page(Order::Descending).unwrap();
-        assert_eq!((page.limit, page.order, page.after.as_deref()), (7, Order::Ascending, Some("msg_1")));
-        let page = Query::new("").page(Order::Descending).unwrap();
+        let page = Query::new("limit=5&order=asc&after=msg%5F1&limit=7").page(Order::Descending, 9).unwrap();
+        assert_eq!(
+            (page.limit, page.order, page.bytes, page.after.as_deref()),
+            (7, Order::Ascending, 9, Some("msg_1"))
+        );
+        let page = Query::new("").page(Order::Descending, 9).unwrap();
         assert_eq!((page.limit, page.order, page.after), (20, Order::Descending, None));
     }
 
@@ -135,7 +141,7 @@ mod tests {
             ("order=ASC", "order"),
             ("order=", "order"),
         ] {
-            let error = Query::new(query).page(Order::Descending).unwrap_err();
+            let error = Query::new(query).page(Order::Descending, 9).unwrap_err();
             assert_eq!((error.status, error.param.as_deref()), (400, Some(name)), "{query}");
         }
     }

@@ -17,6 +17,12 @@ mod rule;
 pub(super) use rule::{Fault, check};
 pub use rule::{Rule, Violation};
 
+/// Violations after which [`StreamCheck::read`] looks no further: a stream of something else has one
+/// in each line.
+pub const MOST_VIOLATIONS: usize = 1000;
+/// Bytes of a stream in which its protocol is looked for.
+const LOOKED_AT: usize = 1 << 20;
+
 /// Checker of the events of one protocol, in order.
 pub(super) trait EventCheck: fmt::Debug + Send {
     /// Checks the next event, and adds what is wrong with it to `faults`.
@@ -64,7 +70,7 @@ impl StreamCheck {
         first(self.missing())
     }
 
-    /// All violations in the next whole events.
+    /// Violations in the next whole events, about [`MOST_VIOLATIONS`] of them at most.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Violation> {
         let mut found = Vec::new();
         let text = String::from_utf8_lossy(bytes);
@@ -82,6 +88,9 @@ impl StreamCheck {
         for block in whole.unwrap_or(&text).split("\n\n").filter(|_| !text.is_empty()) {
             self.block(block, &mut found);
             self.line += block.matches('\n').count() + 2;
+            if found.len() >= MOST_VIOLATIONS {
+                return found;
+            }
         }
         if whole.is_none() && !text.is_empty() {
             let cut = self.violation("", framing("the last event is cut off: no empty line after it"));
@@ -169,7 +178,7 @@ impl StreamCheck {
 
 /// The protocol of a recorded stream, by its first event that only one protocol has.
 pub fn protocol_of(bytes: &[u8]) -> Option<Protocol> {
-    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT)]).replace("\r\n", "\n");
     text.split("\n\n").find_map(|block| {
         let data: Value = serde_json::from_str(&sse::lenient(block)?.1).ok()?;
         match (data["object"].as_str(), data["type"].as_str()) {

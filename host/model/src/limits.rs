@@ -87,6 +87,9 @@ pub struct Limits {
     /// CPU time that the masks of a constrained answer may take, per token on average; the time of
     /// 100 tokens is free.
     pub mask_time: Duration,
+    /// Maximum size of a page of what is stored, in bytes; its first element comes whatever its
+    /// size.
+    pub page_bytes: usize,
     /// Maximum number of metadata keys of a request.
     pub metadata: usize,
     /// Maximum bytes of prompt text per token of context; a longer text is refused before it is
@@ -232,6 +235,7 @@ impl Default for Limits {
             schema_bytes: 256 << 10,
             schema_depth: 64,
             mask_time: Duration::from_millis(5),
+            page_bytes: 8 << 20,
             metadata: 16,
             prompt_bytes_per_token: 8,
             template_time: Duration::from_secs(5),

@@ -4,7 +4,7 @@
 //! Invariant: an answer without a trace pays nothing for it, and nothing waits for a trace.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{Finish, Step, Token};
@@ -20,18 +20,37 @@ use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 #[derive(Debug, Clone)]
 pub struct Trace(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     began: Instant,
     /// Whether nobody keeps its lines any longer.
     is_closed: AtomicBool,
-    waiting: Mutex<Vec<Map<String, Value>>>,
+    lines: Mutex<Lines>,
+}
+
+/// Function that takes each line as it is written.
+pub type LineSink = Box<dyn FnMut(Map<String, Value>) + Send>;
+
+/// Where lines go.
+enum Lines {
+    /// They wait to be taken.
+    Waiting(Vec<Map<String, Value>>),
+    /// They are taken one by one.
+    Taken(LineSink),
 }
 
 impl Trace {
     /// The trace of an answer whose request came at `began`.
     pub fn new(began: Instant) -> Self {
-        Self(Arc::new(Shared { began, is_closed: AtomicBool::new(false), waiting: Mutex::default() }))
+        Self::with(began, Lines::Waiting(Vec::new()))
+    }
+
+    /// A trace whose lines `sink` takes as they are written, so that none waits.
+    pub fn into_sink(began: Instant, sink: LineSink) -> Self {
+        Self::with(began, Lines::Taken(sink))
+    }
+
+    fn with(began: Instant, lines: Lines) -> Self {
+        Self(Arc::new(Shared { began, is_closed: AtomicBool::new(false), lines: Mutex::new(lines) }))
     }
 
     /// Adds no line from now on.
@@ -55,7 +74,10 @@ impl Trace {
         if let Value::Object(fields) = fields {
             line.extend(fields);
         }
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        match &mut *self.lines() {
+            Lines::Waiting(waiting) => waiting.push(line),
+            Lines::Taken(sink) => sink(line),
+        }
     }
 
     /// Adds the line of an input of the answer's, if it is one that traces have.
@@ -79,12 +101,25 @@ impl Trace {
 
     /// Takes the lines since the last call.
     pub fn take(&self) -> Vec<Map<String, Value>> {
-        std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+        match &mut *self.lines() {
+            Lines::Waiting(waiting) => std::mem::take(waiting),
+            Lines::Taken(_) => Vec::new(),
+        }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.0.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Milliseconds since the request.
     pub fn age(&self) -> f64 {
         milliseconds(self.0.began.elapsed())
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("began", &self.began).finish_non_exhaustive()
     }
 }
 

@@ -1,12 +1,12 @@
 //! The prompt by which models write summaries of conversations, from a file.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use api::agent::DEFAULT_PROMPT;
+
+use super::text_file;
 
 /// Maximum size of the file, in bytes: the prompt is part of each compaction's context.
 const MAX_BYTES: u64 = 64 << 10;
@@ -18,9 +18,7 @@ pub(super) fn prompt(file: Option<&Path>) -> anyhow::Result<Arc<str>> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Arc<str>> {
-    let mut text = String::new();
-    File::open(file)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    ensure!(text.len() as u64 <= MAX_BYTES, "it has more than {MAX_BYTES} bytes: shorten it");
+    let text = text_file::text(file, MAX_BYTES)?;
     ensure!(!text.trim().is_empty(), "it is empty: write what the model is to do, or leave the switch out");
     Ok(text.into())
 }

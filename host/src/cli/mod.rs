@@ -40,6 +40,7 @@ mod store;
 mod summary;
 mod table;
 mod telemetry;
+mod text_file;
 mod tips;
 mod values;
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use store::{
-    Chunk, End, Events, Item, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, Synchronous,
-    Target,
+    Budget, Chunk, End, Events, Item, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store,
+    Synchronous, Target,
 };
 
 fn main() {
@@ -147,7 +147,7 @@ async fn chain(folder: &Path) {
         link = Link::Parent(id);
         if [250, 500, 1000].contains(&length) {
             let start = Instant::now();
-            let context = store.context(&owner(), &link).await.unwrap();
+            let context = store.context(&owner(), &link, Budget::default()).await.unwrap();
             println!(
                 "chain of {length}: its context of {} items in {:.2} ms; created in {:.2} ms; {:.0} bytes of file a response",
                 context.len(),

@@ -25,6 +25,9 @@ pub enum Error {
     /// A chain or conversation is too long to be continued.
     #[error("the context is too long: {0}")]
     TooLong(TooLong),
+    /// The reader's budget has no room for the next body: nothing of what was read is kept.
+    #[error("what is read has more bytes than its reader can pay for")]
+    Unpaid,
     /// Another host has the response, or nobody may write to it any more.
     #[error("the lease on this response was lost")]
     LeaseLost,

@@ -6,6 +6,7 @@
 #![doc = include_str!("../DESIGN.md")]
 
 mod bounds;
+mod budget;
 mod chunk;
 mod error;
 mod records;
@@ -14,6 +15,7 @@ mod store;
 mod types;
 
 pub use bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
+pub use budget::{Budget, Payer};
 pub use error::{Error, Full, OpenCause, OpenError, Result, TooLong};
 pub use records::{Evicted, Purge, Record, Stats};
 pub use sqlite::{Options, Schema, Sqlite, Synchronous, backup, is_in_use};

@@ -8,14 +8,15 @@ use std::pin::Pin;
 
 use crate::records::{Evicted, Purge, Record, Stats};
 use crate::{
-    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,
-    Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, Tag, Target,
+    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item,
+    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, Tag, Target,
 };
 
 /// The answer of a transaction, when polled.
 pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
-/// Responses, conversations and event logs.
+/// Responses, conversations and event logs. Where a read may have many bodies, a [`Budget`] pays for
+/// each before it is read; one that can't is [`Error::Unpaid`](crate::Error::Unpaid).
 ///
 /// ```
 /// # use store::{Sqlite, Options, Store, Owner, NewResponse, Link, End, Status, Finished};
@@ -42,11 +43,12 @@ pub trait Store: Send + Sync {
     /// A response.
     fn response(&self, owner: &Owner, id: &str) -> Reply<Response>;
     /// All items before those of a new response that is linked like this.
-    fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>>;
+    fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>>;
     /// A response's input, with everything before it.
-    fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
-    /// The newest item of this id in the owner's responses, else in the owner's conversations.
-    fn item(&self, owner: &Owner, id: &str) -> Reply<Item>;
+    fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
+    /// For each id the newest item that has it in the owner's responses, else in the owner's
+    /// conversations; none where it is unknown. An id that is named again is paid for again.
+    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<Item>>>;
     /// Events behind this number, or from the first on. At most a few chunks: ask again until
     /// `end`.
     fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events>;
@@ -71,7 +73,9 @@ pub trait Store: Send + Sync {
     /// Adds items at a conversation's end.
     fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()>;
     /// A conversation's items.
-    fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
+    fn conversation_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
+    /// Number of a conversation's items.
+    fn conversation_len(&self, owner: &Owner, id: &str) -> Reply<u64>;
     /// The newest item of this id in a conversation.
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item>;
     /// Removes that item.
@@ -82,11 +86,17 @@ pub trait Store: Send + Sync {
     /// A chat completion.
     fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion>;
     /// Chat completions that have all these tags, in the order in which they were created.
-    fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions>;
+    fn completion_list(
+        &self,
+        owner: &Owner,
+        tags: Vec<Tag>,
+        page: Page,
+        budget: Budget,
+    ) -> Reply<Completions>;
     /// Replaces a chat completion's tags.
     fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion>;
     /// A chat completion's messages.
-    fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items>;
+    fn completion_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
     /// Deletes a chat completion.
     fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()>;
 

@@ -218,8 +218,27 @@ pub struct Page {
     pub order: Order,
     /// At most so many items.
     pub limit: usize,
+    /// At most so many bytes of bodies. The first item comes whatever its size.
+    pub bytes: u64,
     /// Behind the item with this id, in that order. Unknown: `NotFound`.
     pub after: Option<String>,
+}
+
+impl Page {
+    /// The whole list, oldest first.
+    pub fn whole() -> Self {
+        Self { order: Order::Ascending, limit: usize::MAX, bytes: u64::MAX, after: None }
+    }
+
+    /// Rows that tell whether more follow, as a parameter of SQLite.
+    pub(crate) fn rows(&self) -> i64 {
+        i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1)
+    }
+
+    /// Whether an element of `next` bytes still belongs to it, behind `elements` that have `bytes`.
+    pub(crate) fn has_room(&self, elements: usize, bytes: u64, next: u64) -> bool {
+        elements < self.limit && (elements == 0 || bytes.saturating_add(next) <= self.bytes)
+    }
 }
 
 /// A part of a list.

@@ -192,3 +192,19 @@ fn a_stream_of_another_protocol_is_recognised() {
     assert_eq!(none.status.code(), Some(1));
     assert!(String::from_utf8(none.stderr).expect("UTF-8").contains("--protocol"), "what to do is said");
 }
+
+/// A file without an end took all memory.
+#[test]
+fn a_stream_without_an_end_or_of_something_else_is_bounded() {
+    let endless = host(&["stream", "lint", "/dev/zero", "--protocol", "chat"]);
+    let error = String::from_utf8(endless.stderr).expect("UTF-8");
+    assert_eq!((endless.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+    assert!(error.contains("/dev/zero: it has more than 134217728 bytes"), "{error}");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), "data: {}\n\n".repeat(50_000)).expect("written");
+    let other = host(&["stream", "lint", path(file.path()), "--protocol", "responses"]);
+    let text = String::from_utf8(other.stdout).expect("UTF-8");
+    assert_eq!(other.status.code(), Some(1));
+    assert!((1000..1100).contains(&text.lines().count()), "{}", text.lines().count());
+    assert!(text.contains("; the rest was not checked"), "the last line says it");
+}

@@ -1,5 +1,6 @@
 //! Stored responses and completions: crowds that follow and read nothing, keys that fill their
-//! queues, floods of metadata. Another key asks meanwhile.
+//! queues, floods of metadata, references and pages, a store that is over its bounds. Another key
+//! asks meanwhile.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,13 +8,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tests::client;
-use tests::post::{Answer, get, post_with_key};
+use tests::post::{Answer, get, get_with_key, post_with_key};
 use tests::process::ServerProcess;
 
 use super::row::{Bars, Row};
 
 const RESPONSES: &str = "/v1/responses";
 const COMPLETIONS: &str = "/v1/chat/completions";
+/// A list that the other key reads.
+const LIST: &str = "/v1/chat/completions?limit=1";
+const COUNT: &str = "/v1/responses/input_tokens";
 /// Bar for the other key's slowest request, and the time between two of them.
 const OTHER_BAR: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -34,15 +38,42 @@ const QUEUED: Bars = Bars { cpu: Duration::from_mins(2), peak_mib: 256.0, kept_m
 const MADE: usize = 8000;
 const UPDATED: usize = 8000;
 const AT_ONCE: usize = 32;
+/// References of one request, to an item of so many bytes, and how often they are sent.
+const REFERENCES: usize = 1000;
+const LARGE: usize = 3 << 20;
+const SENT: usize = 16;
+const REFERRED: Bars = Bars { cpu: Duration::from_secs(30), peak_mib: 320.0, kept_mib: 128.0 };
+
+/// References of one request to a small item, threads that send it, and how often each does.
+const SMALL_REFERENCES: usize = 16_000;
+const THREADS: usize = 6;
+const ROUNDS: usize = 8;
+const CROWDED: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 320.0, kept_mib: 192.0 };
+
+/// Large completions, and how many ask for their list at once.
+const LISTED: usize = 24;
+const READERS: usize = 64;
+const LISTS: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 384.0, kept_mib: 192.0 };
+
+/// Responses of a store that is started with a lower bound, in MiB, and the requests behind it.
+const STORED: usize = 24_000;
+const LOWERED: &str = "8";
+const REQUESTS: usize = 100;
+const EVICTED: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 128.0, kept_mib: 96.0 };
+
 const TAGGED: Bars = Bars { cpu: Duration::from_mins(2), peak_mib: 256.0, kept_mib: 192.0 };
 
 /// Runs the attacks that are asked.
 pub(crate) fn run(is_asked: &impl Fn(&str) -> bool) {
     type Attack = fn(&str, &str);
-    let attacks: [(&str, Attack); 3] = [
+    let attacks: [(&str, Attack); 7] = [
         ("2,000 followers that read nothing", followers),
         ("40 keys that fill their queues", queues),
         ("8,000 completions with metadata, as many updates", metadata),
+        ("16 times 1,000 references to an item of 3 MiB", references),
+        ("6 threads of 16,000 references", crowded_references),
+        ("64 lists of completions of 3 MiB", lists),
+        ("a store of 24,000 responses over its bound", lowered),
     ];
     for (name, attack) in attacks.into_iter().filter(|(name, _)| is_asked(name)) {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -57,6 +88,7 @@ fn deadline() -> Instant {
 fn start(store: &str, keys: usize, more: &[&str]) -> ServerProcess {
     let rules = json!([
         { "when": { "last_user_contains": "long" }, "text": "a ".repeat(TOKENS), "pace_ms": 2 },
+        { "when": { "last_user_contains": "large" }, "text": "x".repeat(LARGE) },
         { "when": { "last_user_contains": "slow" }, "text": "a ".repeat(20), "pace_ms": 100 },
         { "text": "Four." }
     ]);
@@ -71,7 +103,8 @@ fn ask(address: SocketAddr, key: &str, input: &str, background: bool) -> Answer 
     post_with_key(address, RESPONSES, key, body.as_bytes(), 1, deadline()).pop().expect("one")
 }
 
-/// Runs an attack while the other key asks for stored responses, and prints its row.
+/// Runs an attack while the other key asks for stored responses and reads a list, and prints its
+/// row.
 fn measure(name: &str, server: &ServerProcess, bars: Bars, attack: impl FnOnce() -> Vec<Answer> + Send) {
     let mut slowest = Duration::ZERO;
     let both = || {
@@ -81,6 +114,9 @@ fn measure(name: &str, server: &ServerProcess, bars: Bars, attack: impl FnOnce()
             while !attack.is_finished() {
                 let began = Instant::now();
                 answers.push(ask(server.address, "other", "2+2?", false));
+                slowest = slowest.max(began.elapsed());
+                let began = Instant::now();
+                answers.push(get_with_key(server.address, LIST, "other", deadline()));
                 slowest = slowest.max(began.elapsed());
                 std::thread::sleep(PAUSE);
             }
@@ -169,4 +205,67 @@ fn metadata(name: &str, store: &str) {
         answers.push(get(address, "/health", deadline()));
         answers
     });
+}
+
+/// The id of a stored item of `bytes`.
+fn item(address: SocketAddr, bytes: usize) -> Value {
+    let items = json!([{ "role": "user", "content": "x".repeat(bytes) }]);
+    let conversation = json_of(address, "POST", "/v1/conversations", &json!({ "items": items }));
+    let path = format!("/v1/conversations/{}/items", conversation["id"].as_str().expect("an id"));
+    json_of(address, "GET", &path, &Value::Null)["first_id"].clone()
+}
+
+/// A request for tokens with this many references to an item.
+fn referring(item: &Value, count: usize) -> String {
+    let reference = json!({ "type": "item_reference", "id": item });
+    json!({ "model": "bench", "input": vec![reference; count] }).to_string()
+}
+
+fn references(name: &str, store: &str) {
+    let server = start(store, 1, &[]);
+    let address = server.address;
+    let body = referring(&item(address, LARGE), REFERENCES);
+    measure(name, &server, REFERRED, || {
+        post_with_key(address, COUNT, "key-0", body.as_bytes(), SENT, deadline())
+    });
+}
+
+fn crowded_references(name: &str, store: &str) {
+    let server = start(store, 1, &["--max-messages", "20000"]);
+    let address = server.address;
+    let body = referring(&item(address, 64), SMALL_REFERENCES);
+    measure(name, &server, CROWDED, || {
+        let send = |_| post_with_key(address, COUNT, "key-0", body.as_bytes(), THREADS, deadline());
+        (0..ROUNDS).flat_map(send).collect()
+    });
+}
+
+fn lists(name: &str, store: &str) {
+    let server = start(store, 1, &["--context", "1000000"]);
+    let address = server.address;
+    let messages = json!([{ "role": "user", "content": "large" }]);
+    let body = json!({ "model": "bench", "messages": messages, "store": true }).to_string();
+    for _ in 0..LISTED {
+        post_with_key(address, COMPLETIONS, "key-0", body.as_bytes(), 1, deadline());
+    }
+    let list = format!("{COMPLETIONS}?limit=100");
+    measure(name, &server, LISTS, || {
+        std::thread::scope(|scope| {
+            let read = || get_with_key(address, &list, "key-0", deadline());
+            let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
+            readers.into_iter().map(|reader| reader.join().expect("clients don't panic")).collect()
+        })
+    });
+}
+
+fn lowered(name: &str, store: &str) {
+    let server = start(store, 1, &[]);
+    let body = json!({ "model": "bench", "input": "x".repeat(1000) }).to_string();
+    for _ in 0..STORED / AT_ONCE {
+        post_with_key(server.address, RESPONSES, "key-0", body.as_bytes(), AT_ONCE, deadline());
+    }
+    server.stop();
+    let server = start(store, 1, &["--store-owner-size", LOWERED]);
+    let address = server.address;
+    measure(name, &server, EVICTED, || (0..REQUESTS).map(|_| ask(address, "key-0", "2+2?", false)).collect());
 }

@@ -7,5 +7,6 @@ mod conversations;
 mod durability;
 mod faults;
 mod owners;
+mod paid;
 mod programs;
 mod support;

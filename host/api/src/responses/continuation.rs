@@ -104,11 +104,6 @@ pub struct Continuation {
 }
 
 impl Continuation {
-    /// Bytes that it holds.
-    pub fn size(&self) -> usize {
-        self.whole.as_ref().map_or(0, WholeInput::size)
-    }
-
     /// A request that is read with this input.
     pub fn with(whole: WholeInput) -> Self {
         Self { whole: Some(whole), ..Self::default() }

@@ -28,22 +28,12 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The end of the response whose `object` was stored when it began. `events` are all of its
-    /// log, of one that has a log.
-    pub fn end(self, object: &str, events: Option<&[Vec<u8>]>) -> End {
-        self.close(object, events.map(ClosingLog::behind))
-    }
-
-    /// The end of a stream of that response's events whose log can't be read any more: its last
-    /// events, from number `next` on. They have no output.
-    pub fn without_log(self, object: &str, next: u64) -> Vec<Vec<u8>> {
-        let last = self.close(object, Some(ClosingLog::from(next))).last;
-        last.map(|chunk| chunk.events).unwrap_or_default()
-    }
-
-    fn close(self, object: &str, mut log: Option<ClosingLog>) -> End {
+    /// The end of the response whose `object` was stored when it began. `log` is all of its log, of
+    /// one that has a log; of one that can't be read, its length, behind which the end has no output.
+    pub fn end(self, object: &str, log: Option<FoldedLog>) -> End {
         let mut response: Value = serde_json::from_str(object).unwrap_or_else(|_| json!({}));
         let (status, failure) = self.outcome();
+        let mut log = log.map(ClosingLog::behind);
         if let Some(log) = &mut log {
             response["status"] = json!("in_progress");
             response["output"] = log.fold.output();
@@ -89,35 +79,54 @@ impl Ending {
     }
 }
 
-/// What a log adds up to, and the events that are put behind it.
-struct ClosingLog {
+/// What the events of a log add up to. They are read in pieces, none of which is kept.
+#[derive(Debug, Default)]
+pub struct FoldedLog {
     fold: Fold,
     /// Output indices of the calls whose text has ended.
     written: HashSet<usize>,
-    next: u64,
-    events: Vec<Vec<u8>>,
+    events: u64,
 }
 
-impl ClosingLog {
-    /// Closes a log of which nothing is known but the number of its next event.
-    fn from(next: u64) -> Self {
-        Self { fold: Fold::default(), written: HashSet::new(), next, events: Vec::new() }
+impl FoldedLog {
+    /// A log of so many events, of which nothing else is known.
+    pub fn unread(events: u64) -> Self {
+        Self { events, ..Self::default() }
     }
 
-    /// Closes the log of these events. One that doesn't fit adds nothing.
-    fn behind(events: &[Vec<u8>]) -> Self {
-        let mut log = Self::from(events.len() as u64);
+    /// Adds the next events. One that doesn't fit adds nothing.
+    pub fn add(&mut self, events: &[Vec<u8>]) {
+        self.events += events.len() as u64;
         for event in events {
             let Ok(event) = serde_json::from_slice::<Value>(event) else { continue };
             let is_written = event["type"].as_str().is_some_and(|kind| {
                 ["arguments.done", "code.done", ".searching"].iter().any(|end| kind.ends_with(end))
             });
             if let Some(index) = event["output_index"].as_u64().filter(|_| is_written) {
-                log.written.extend(usize::try_from(index));
+                self.written.extend(usize::try_from(index));
             }
-            let _ = log.fold.add(&event);
+            let _ = self.fold.add(&event);
         }
-        log
+    }
+
+    /// Number of its events.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+/// A log, and the events that are put behind it.
+struct ClosingLog {
+    fold: Fold,
+    written: HashSet<usize>,
+    next: u64,
+    events: Vec<Vec<u8>>,
+}
+
+impl ClosingLog {
+    fn behind(log: FoldedLog) -> Self {
+        let FoldedLog { fold, written, events } = log;
+        Self { fold, written, next: events, events: Vec::new() }
     }
 
     /// Ends the items that are open, as their machine does when its answer is aborted.
@@ -214,7 +223,9 @@ mod tests {
                 for ending in [Ending::Cancelled, Ending::Lost] {
                     let log: Vec<Vec<u8>> =
                         events[..cut].iter().map(|event| event.to_string().into_bytes()).collect();
-                    let end = ending.end(&object, Some(&log));
+                    let mut folded = FoldedLog::default();
+                    log.chunks(7).for_each(|events| folded.add(events));
+                    let end = ending.end(&object, Some(folded));
                     let last = end.last.unwrap();
                     assert_eq!(last.first, cut as u64);
                     let mut check = Protocol::Responses.check();

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 
+use super::super::content;
 use super::super::error::ApiError;
 use super::super::json::{Document, Elements, Object, Path, Value};
 use super::fields;
@@ -22,24 +23,32 @@ pub struct WholeInput {
 }
 
 impl WholeInput {
-    /// The items `before`, oldest first, then the `own` ones; each is the JSON of an object.
+    /// The items `before`, oldest first, then the `own` ones; each is the JSON of an object, and all
+    /// together have `bytes`. An item that is given away is freed as soon as its text is copied.
     ///
     /// # Errors
     /// 400 where they nest deeper than allowed.
     pub fn new<'a>(
-        before: &'a [Vec<u8>],
+        before: impl IntoIterator<Item: AsRef<[u8]>>,
         own: impl Iterator<Item = &'a [u8]>,
+        bytes: usize,
         limits: &Limits,
     ) -> Result<Self, ApiError> {
-        let mut text = br#"{"input":["#.to_vec();
-        for (index, item) in before.iter().map(Vec::as_slice).chain(own).enumerate() {
-            if index > 0 {
-                text.push(b',');
-            }
+        let (mut text, mut items) = (Vec::with_capacity(bytes + (bytes >> 5) + 64), 0);
+        text.extend_from_slice(br#"{"input":["#);
+        let mut add = |item: &[u8]| {
             text.extend_from_slice(item);
+            text.push(b',');
+        };
+        for item in before {
+            add(item.as_ref());
+            items += 1;
         }
+        own.for_each(add);
+        // The last comma.
+        text.pop_if(|byte| *byte == b',');
         text.extend_from_slice(b"]}");
-        Ok(Self { document: Document::read(Bytes::from(text), limits)?, before: before.len() })
+        Ok(Self { document: Document::read(Bytes::from(text), limits)?, before: items })
     }
 
     /// The text, an object with the items in `input`, and the number of those that the request
@@ -57,8 +66,20 @@ impl WholeInput {
     }
 
     /// Size of its text, in bytes.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.document.size()
+    }
+
+    /// Bytes of its text that a reader copies: all but those that stand for images, files and audio,
+    /// which no model here sees.
+    pub fn copied(&self) -> usize {
+        let lists = self
+            .open()
+            .items()
+            .flat_map(|(_, item)| [item.field(fields::CONTENT), item.field(fields::OUTPUT)]);
+        let parts = lists.flatten().filter_map(Value::as_list).flat_map(Elements::iter);
+        let unseen = parts.filter(|part| content::is_unseen(*part)).map(Value::size).sum();
+        self.size().saturating_sub(unseen)
     }
 
     fn open(&self) -> Input<'_> {

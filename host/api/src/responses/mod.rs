@@ -33,7 +33,7 @@ pub mod web_socket;
 pub(crate) use compaction::SUMMARY;
 pub use compaction::{CompactedResponse, compact};
 pub use continuation::{Continuation, Queued, Wishes};
-pub use ending::Ending;
+pub use ending::{Ending, FoldedLog};
 pub(crate) use input::{REASONING, check_item};
 pub use input_items::WholeInput;
 pub use machine::ResponsesMachine;

@@ -25,6 +25,11 @@ impl Memory {
         Self { total, held: AtomicUsize::new(0) }
     }
 
+    /// Bytes that one account gets if no other holds any.
+    pub(super) fn most_of_one(&self) -> usize {
+        most_of_one(self.total)
+    }
+
     /// Takes `bytes` for an account that holds `has` bytes already; false if there is no room.
     pub(super) fn take(&self, has: usize, bytes: usize) -> bool {
         let small = has.saturating_add(bytes) <= SMALL;

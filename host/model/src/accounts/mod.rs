@@ -82,6 +82,12 @@ pub enum Overdrawn {
     /// The principal's part of that memory is in use.
     #[error("this key's requests hold all the memory that they may")]
     PrincipalMemory,
+    /// The request takes more than one request may, whatever others hold: waiting doesn't help.
+    #[error("one request may hold {most} bytes of the memory for requests")]
+    Request {
+        /// What one request may hold.
+        most: usize,
+    },
     /// The principal's requests have used their CPU time.
     #[error("this key's requests have used their CPU time for now")]
     Cpu {
@@ -96,6 +102,7 @@ impl Overdrawn {
         match self {
             Self::Memory => "memory",
             Self::PrincipalMemory => "key_memory",
+            Self::Request { .. } => "request",
             Self::Cpu { .. } => "key_cpu",
         }
     }
@@ -174,6 +181,10 @@ impl Account {
     /// # Errors
     /// There is no room; the account is unchanged.
     pub fn hold(&mut self, bytes: usize) -> Result<(), Overdrawn> {
+        let most = self.server.most_of_one().min(self.usage.memory.most_of_one());
+        if self.held.saturating_add(bytes) > most {
+            return Err(Overdrawn::Request { most });
+        }
         if !self.usage.memory.take(self.held, bytes) {
             return Err(Overdrawn::PrincipalMemory);
         }

@@ -39,7 +39,9 @@ fn one_key_of_several_holds_half_at_the_most() {
     let accounts = accounts(32 * MIB, 2);
     let (mut one, mut other) = (accounts.open(Principal::default()), accounts.open(Principal::new("other")));
     assert_eq!(one.hold(14 * MIB), Ok(()));
-    assert_eq!(one.hold(MIB), Err(Overdrawn::PrincipalMemory));
+    assert_eq!(one.hold(MIB), Err(Overdrawn::Request { most: 14 * MIB }));
+    let mut second = accounts.open(Principal::default());
+    assert_eq!(second.hold(3 * MIB), Err(Overdrawn::PrincipalMemory));
     assert_eq!(other.hold(14 * MIB), Ok(()));
     assert_eq!(accounts.memory_held(), 28 * MIB);
 }

@@ -38,6 +38,7 @@ impl Bounded for Limits {
         bound("max-stop-tokens", Count("TOKENS"), 1..=1024, "Tokens that end an answer (`stop_token_ids`)", |l| Usize(&mut l.stop_tokens)),
         bound("max-tools", Count("TOOLS"), 1..=10_000, "Tools of a request", |l| Usize(&mut l.tools)),
         bound("max-tool-values", Count("VALUES"), 1024..=100_000_000, "JSON values in the tools of a request, schemas included", |l| Usize(&mut l.tool_values)),
+        bound("max-page", Mib, 1..=1024, "Size of a page of a list of what is stored; a page with more ends earlier, and says that more follows", |l| Usize(&mut l.page_bytes)),
         bound("prompt-bytes-per-token", Count("BYTES"), 1..=1024, "Length of a prompt's text per token of context; a longer prompt is refused before it is tokenised", |l| Usize(&mut l.prompt_bytes_per_token)),
         bound("template-time", Milliseconds, 1..=600_000, "CPU time that a chat template may take for one prompt, once more for each MiB of the request", |l| Time(&mut l.template_time)),
         bound("template-output", Mib, 1..=1024, "Text that a chat template may write in addition to the request's own", |l| Usize(&mut l.template_output)),

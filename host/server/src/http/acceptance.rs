@@ -6,11 +6,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::app::App;
-use super::body::CheckedBody;
+use super::body::{COPIES, CheckedBody};
 use super::caller::Caller;
 use super::record_draft::RecordDraft;
 use super::stored::{self, Continues, Resolved, resolve};
-use super::unpaid::unpaid;
 use crate::answer::Answer;
 use crate::traces::{AnswerSpan, SpanStart};
 use api::agent::AnswerStream;
@@ -157,7 +156,7 @@ async fn completion_wish(
     }
     let max = app.limits.metadata;
     let (mut body, wish) = body.refer(app, move |body| chat::stored::wish(body, max)).await?;
-    body.hold(wish.as_ref().map_or(0, Wish::size))?;
+    body.hold(wish.as_ref().map_or(0, Wish::size), COPIES)?;
     Ok((body, wish))
 }
 
@@ -171,14 +170,11 @@ pub(super) async fn consult(
 ) -> Result<(CheckedBody, Continuation, Resolved), ApiError> {
     let has_store = app.store.is_some();
     let wants_own = continues.wants_items();
-    let (mut body, wishes) = body.refer(app, move |body| Wishes::read(body, has_store, wants_own)).await?;
+    let (body, wishes) = body.refer(app, move |body| Wishes::read(body, has_store, wants_own)).await?;
     if continues.asks_store() && wishes.need_store() {
         super::store_error::store(app)?;
     }
-    let _unpaid = if wishes.read_store() { Some(unpaid(app).await?) } else { None };
-    let (continuation, resolved) = resolve(app, &caller.owner(), wishes, continues).await?;
-    body.hold(continuation.size() + resolved.size())?;
-    Ok((body, continuation, resolved))
+    resolve(app, &caller.owner(), body, wishes, continues).await
 }
 
 /// The second step: reads the request with what it continues.

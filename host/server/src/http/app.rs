@@ -10,13 +10,13 @@ use tokio_util::task::TaskTracker;
 use super::access::Access;
 use super::capacity::Capacity;
 use super::metered_store::MeteredStore;
+use super::reads::READS;
 use super::stored::Running;
-use super::unpaid::UNPAID;
 use crate::answer::Taps;
 use crate::traces::TraceExporter;
 use api::Defaults;
 use api::error::ApiError;
-use model::accounts::Accounts;
+use model::accounts::{Accounts, TurnSlots};
 use model::limits::Limits;
 use model::record::Records;
 use model::{Model, Models};
@@ -44,8 +44,8 @@ pub struct AppState {
     /// Permits to read large bodies, one for every two cores: the other cores stay free for
     /// requests that take less time.
     pub(super) readers: Semaphore,
-    /// Permits to read from the store what isn't paid for yet.
-    pub(super) unpaid: Semaphore,
+    /// Places to read from the store, for which keys take turns.
+    pub(super) reads: TurnSlots,
     /// Whether every stream is checked against the event grammar.
     pub check_streams: bool,
     /// Where responses and conversations are kept; none: nothing is.
@@ -96,7 +96,7 @@ impl App {
             remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
             readers: Semaphore::new(cores.div_ceil(2)),
-            unpaid: Semaphore::new(UNPAID),
+            reads: TurnSlots::new(READS),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
             models,
             limits,

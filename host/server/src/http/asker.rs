@@ -4,14 +4,15 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use store::Owner;
+use store::{Budget, Order, Owner, Page, Reply};
 
 use super::app::App;
 use super::body;
 use super::connection::Disconnect;
+use super::reads;
 use api::error::ApiError;
 use api::query::Query;
-use model::accounts::{Account, Principal};
+use model::accounts::{Account, Principal, TurnSlot};
 
 /// Copies of what was read from the store that are in memory while an answer is made.
 const COPIES: usize = 2;
@@ -40,6 +41,14 @@ impl Asker {
         Owner::new(self.principal.name())
     }
 
+    /// Waits for the turn to read one object from the store.
+    ///
+    /// # Errors
+    /// The server is stopping.
+    pub(super) async fn turn(&self, app: &App) -> Result<TurnSlot, ApiError> {
+        reads::turn(app, &self.principal).await
+    }
+
     /// An account that pays for an answer of `bytes`.
     ///
     /// # Errors
@@ -48,5 +57,25 @@ impl Asker {
         let mut account = app.accounts.open(self.principal.clone());
         account.hold(bytes.saturating_mul(COPIES)).map_err(body::refusal)?;
         Ok(account)
+    }
+
+    /// Reads a list from the store, with the account that has paid for it before.
+    ///
+    /// # Errors
+    /// 503 as for `pay`, and the store's.
+    pub(super) async fn read<T>(
+        &self,
+        app: &App,
+        read: impl FnOnce(Budget) -> Reply<T>,
+    ) -> Result<(T, Account), ApiError> {
+        reads::paid(app, app.accounts.open(self.principal.clone()), COPIES, read).await
+    }
+
+    /// The page that the query asks for; in `order` unless it says.
+    ///
+    /// # Errors
+    /// 400 where the query asks for none that can be.
+    pub(super) fn page(&self, app: &App, order: Order) -> Result<Page, ApiError> {
+        self.query.page(order, app.limits.page_bytes)
     }
 }

@@ -137,6 +137,11 @@ impl CheckedBody {
         self.document.text()
     }
 
+    /// The body's text, and the account that pays for it.
+    pub(super) fn into_parts(self) -> (Bytes, Account) {
+        (self.document.text().clone(), self.account)
+    }
+
     /// Reads what the request refers to in the words of its protocol.
     pub(super) async fn refer<T: Send + 'static>(
         mut self,
@@ -152,9 +157,34 @@ impl CheckedBody {
         .await
     }
 
-    /// Charges the request for `bytes` of what it refers to.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
-        hold(&mut self.account, bytes)
+    /// Charges the request for `copies` of `bytes` beside its body.
+    pub(super) fn hold(&mut self, bytes: usize, copies: usize) -> Result<(), ApiError> {
+        self.account.hold(bytes.saturating_mul(copies)).map_err(refusal)
+    }
+
+    /// Lends the account to `pay`, which gives it back with what it has paid for.
+    pub(super) async fn pay<T>(
+        self,
+        pay: impl AsyncFnOnce(Account) -> Result<(T, Account), ApiError>,
+    ) -> Result<(Self, T), ApiError> {
+        let Self { document, references, account } = self;
+        let (paid, account) = pay(account).await?;
+        Ok((Self { document, references, account }, paid))
+    }
+
+    /// Makes something of `size` bytes for the request, which pays the CPU time.
+    pub(super) async fn make<T: Send + 'static>(
+        self,
+        app: &App,
+        size: usize,
+        make: impl FnOnce(&Limits) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(Self, T), ApiError> {
+        let server = app.clone();
+        work(app, size, move || {
+            let made = self.account.meter().run(|| make(&server.limits))?;
+            Ok((self, made))
+        })
+        .await
     }
 
     /// The second step: reads the body with the defaults of its model. Returns the result of
@@ -236,6 +266,12 @@ pub(super) fn refusal(overdrawn: Overdrawn) -> ApiError {
         Overdrawn::Cpu { retry_after } => ApiError::rate_limited(retry_after.as_secs() + 1),
         Overdrawn::Memory | Overdrawn::PrincipalMemory => {
             ApiError::unavailable(format!("Too much is being read at once: {overdrawn}. Please try again."))
+        }
+        Overdrawn::Request { most } => {
+            let message = format!(
+                "With what it continues and refers to, this request takes more than the {most} bytes of memory that one may have (--request-memory): compact the conversation, refer to fewer items, or begin anew."
+            );
+            ApiError::invalid(None, message).with_code("context_length_exceeded")
         }
     }
 }

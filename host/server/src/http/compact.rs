@@ -6,7 +6,7 @@ use axum::response::Response;
 use super::acceptance::{Extent, consult, launch};
 use super::answer::{answer, json, warn};
 use super::app::App;
-use super::body::check_json;
+use super::body::{COPIES, check_json};
 use super::caller::Caller;
 use super::record_draft::RecordDraft;
 use super::stored::Continues;
@@ -22,7 +22,10 @@ pub(super) async fn compact(State(app): State<App>, request: Request) -> Respons
 async fn run(app: &App, request: Request) -> Result<Response, ApiError> {
     let caller = Caller::of(&request);
     let body = check_json(app, request).await?;
-    let (body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    let (mut body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    // Images of users' messages are shown again.
+    let shown = continuation.whole.as_ref().map_or(0, |whole| whole.size() - whole.copied());
+    body.hold(shown, COPIES - 1)?;
     let draft = RecordDraft::new(app, &caller, Protocol::Responses, &body, &continuation).of_compaction();
     let (ids, now) = draft.ids_and_clock();
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {

@@ -14,7 +14,12 @@ use model::accounts::Account;
 
 /// A JSON answer whose bytes `account` pays for until they are sent.
 pub(super) fn held_json(json: Vec<u8>, account: Account) -> Response {
-    typed(200, "application/json", Body::new(HeldBody { body: Full::new(json.into()), _account: account }))
+    held("application/json", json, account)
+}
+
+/// An answer of this type whose bytes `account` pays for until they are sent.
+pub(super) fn held(kind: &'static str, bytes: Vec<u8>, account: Account) -> Response {
+    typed(200, kind, Body::new(HeldBody { body: Full::new(bytes.into()), _account: account }))
 }
 
 struct HeldBody {

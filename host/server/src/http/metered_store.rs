@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use store::{
-    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Error, Events, Evicted,
+    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Error, Events, Evicted,
     Finished, Item, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply,
     Response, Stats, Store, Tag, Target,
 };
@@ -52,8 +52,8 @@ impl Kind {
     }
 }
 
-const REASONS: [&str; 7] =
-    ["duplicate", "locked", "full", "queue_full", "too_long", "lease_lost", "unavailable"];
+const REASONS: [&str; 8] =
+    ["duplicate", "locked", "full", "queue_full", "too_long", "unpaid", "lease_lost", "unavailable"];
 
 /// Word for an error; none where what was asked for isn't there, which is an answer.
 fn reason(error: &Error) -> Option<&'static str> {
@@ -64,6 +64,7 @@ fn reason(error: &Error) -> Option<&'static str> {
         Error::Full(_) => Some("full"),
         Error::QueueFull(_) => Some("queue_full"),
         Error::TooLong(_) => Some("too_long"),
+        Error::Unpaid => Some("unpaid"),
         Error::LeaseLost | Error::Sequence { .. } => Some("lease_lost"),
         Error::Unavailable(_) => Some("unavailable"),
     }
@@ -110,16 +111,16 @@ impl Store for MeteredStore {
         read(self.0.response(owner, id))
     }
 
-    fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>> {
-        read(self.0.context(owner, link))
+    fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>> {
+        read(self.0.context(owner, link, budget))
     }
 
-    fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
-        read(self.0.items(owner, id, page))
+    fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
+        read(self.0.items(owner, id, page, budget))
     }
 
-    fn item(&self, owner: &Owner, id: &str) -> Reply<Item> {
-        read(self.0.item(owner, id))
+    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<Item>>> {
+        read(self.0.items_by_id(owner, ids, budget))
     }
 
     fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events> {
@@ -156,8 +157,12 @@ impl Store for MeteredStore {
         write(self.0.conversation_append(owner, id, items))
     }
 
-    fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
-        read(self.0.conversation_items(owner, id, page))
+    fn conversation_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
+        read(self.0.conversation_items(owner, id, page, budget))
+    }
+
+    fn conversation_len(&self, owner: &Owner, id: &str) -> Reply<u64> {
+        read(self.0.conversation_len(owner, id))
     }
 
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
@@ -176,16 +181,22 @@ impl Store for MeteredStore {
         read(self.0.completion_get(owner, id))
     }
 
-    fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions> {
-        read(self.0.completion_list(owner, tags, page))
+    fn completion_list(
+        &self,
+        owner: &Owner,
+        tags: Vec<Tag>,
+        page: Page,
+        budget: Budget,
+    ) -> Reply<Completions> {
+        read(self.0.completion_list(owner, tags, page, budget))
     }
 
     fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion> {
         write(self.0.completion_retag(owner, id, tags))
     }
 
-    fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
-        read(self.0.completion_items(owner, id, page))
+    fn completion_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
+        read(self.0.completion_items(owner, id, page, budget))
     }
 
     fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()> {

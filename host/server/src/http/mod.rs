@@ -37,6 +37,7 @@ mod metrics;
 mod named;
 mod path;
 mod probes;
+mod reads;
 mod record_draft;
 mod request_log;
 mod routes;
@@ -48,7 +49,6 @@ mod store_upkeep;
 mod stored;
 mod stream;
 mod tokens;
-mod unpaid;
 mod update;
 mod web_socket;
 

@@ -36,8 +36,9 @@ pub(super) fn refusal(error: Error) -> ApiError {
             (400, "conversation_locked", message.to_owned())
         }
         Error::TooLong(what) => {
-            let message =
-                format!("What is stored is too long to be continued: {what}. Begin anew, or compact it.");
+            let message = format!(
+                "What is stored is too long to be continued: {what}. Compact it (POST /v1/responses/compact), or begin anew."
+            );
             (400, "context_length_exceeded", message)
         }
         Error::QueueFull(most) => {
@@ -57,6 +58,10 @@ pub(super) fn refusal(error: Error) -> ApiError {
             tracing::error!(%why, "the store is unavailable");
             let message = "The server can't reach its store now: try again later, or send `store: false`, which needs none.";
             (503, "store_unavailable", message.to_owned())
+        }
+        Error::Unpaid => {
+            let message = "There is no memory for what would be read of the store: try again.";
+            (503, "server_unavailable", message.to_owned())
         }
         fault @ (Error::Duplicate | Error::LeaseLost | Error::Sequence { .. }) => {
             tracing::error!(%fault, "the store refused what the server wrote");
@@ -87,6 +92,7 @@ mod tests {
             (Error::QueueFull(256), 429, "rate_limit_exceeded"),
             (Error::Full(Full::Owner), 503, "store_full"),
             (Error::Unavailable("/secret/state.db: disk I/O error".to_owned()), 503, "store_unavailable"),
+            (Error::Unpaid, 503, "server_unavailable"),
             (Error::Duplicate, 500, "server_error"),
             (Error::LeaseLost, 500, "server_error"),
             (Error::Sequence { expected: 7 }, 500, "server_error"),

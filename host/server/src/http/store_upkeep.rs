@@ -13,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 const FIGURES: Duration = Duration::from_secs(15);
 /// Figures between two evictions.
 const EVICTION: u32 = 4;
+/// Transactions of one eviction from which on the log speaks of it.
+const MANY: u32 = 8;
 /// Counting rows takes at most one part in so many of the time.
 const SHARE: u32 = 100;
 
@@ -49,13 +51,23 @@ async fn keep(store: &dyn Store) {
     }
 }
 
+/// Evicts in transactions between those of requests. An eviction of many says that it goes on.
 async fn evict(store: &dyn Store) {
+    let (mut all, mut transactions) = (Evicted::default(), 0_u32);
     loop {
         match store.evict().await {
-            Ok(evicted) if evicted == Evicted::default() => return,
-            Ok(_) => {}
+            Ok(evicted) if evicted == Evicted::default() => break,
+            Ok(evicted) => all += evicted,
             Err(error) => return tracing::warn!(%error, "nothing is evicted from the store"),
         }
+        transactions += 1;
+        if transactions == MANY {
+            tracing::info!("the store holds more than its bounds allow: the oldest is being evicted");
+        }
+    }
+    if transactions >= MANY {
+        let Evicted { responses, conversations, logs } = all;
+        tracing::info!(responses, conversations, logs, "the store is within its bounds again");
     }
 }
 

@@ -12,7 +12,6 @@ use super::asker::Asker;
 use super::body::check_json;
 use super::path::{Named, named};
 use super::store_error::{refusal, store};
-use super::unpaid::unpaid;
 use api::error::ApiError;
 use api::{Defaults, Object};
 
@@ -45,7 +44,7 @@ where
         let body = check_json(app, request).await?;
         let stored = Stored { store: Arc::clone(store(app)?), owner: asker.owner(), id };
         let ((new, warnings), _account) = body.read_without_model(app, read).await?;
-        let _unpaid = unpaid(app).await?;
+        let _turn = asker.turn(app).await?;
         let mut response = show(change(stored, new).await.map_err(refusal)?)?;
         warn(&mut response, &warnings);
         Ok(response)

@@ -4,6 +4,8 @@
 //! Invariant: a record may come from anybody, and these switches open no address, run no program,
 //! load no library and write no file.
 
+use std::path::Path;
+
 use clap::{ArgMatches, Command};
 
 /// The switches, but for limits.
@@ -26,6 +28,9 @@ const SWITCHES: [&str; 17] = [
     "compaction_prompt",
     "mcp",
 ];
+
+/// Those of them whose values may name files or folders.
+const PATHS: [&str; 6] = ["model", "parser", "plugins", "chat-template", "mcp", "compaction-prompt"];
 
 /// The switches with their values, as `--NAME=VALUE`, defaults included. `serve` is the command
 /// whose arguments `matches` has.
@@ -56,6 +61,33 @@ pub(in crate::cli) fn check(serve: &Command, switches: &[String]) -> anyhow::Res
         anyhow::ensure!(is_known, "it names {switch:?}, which is no switch of a record");
     }
     Ok(())
+}
+
+/// The switches of a record that name what is here, a file or a folder.
+///
+/// # Errors
+/// One names something else: a device or a pipe may have no end.
+pub(in crate::cli) fn paths(switches: &[String]) -> anyhow::Result<Vec<&str>> {
+    let mut named = Vec::new();
+    for switch in switches {
+        let Some((name, value)) = switch.strip_prefix("--").and_then(|switch| switch.split_once('=')) else {
+            continue;
+        };
+        if !PATHS.contains(&name) {
+            continue;
+        }
+        // The name of a model may stand before it.
+        let values = [Some(value), value.split_once('=').map(|(_, value)| value)];
+        let here = values.into_iter().flatten().find_map(|path| Path::new(path).metadata().ok());
+        if let Some(here) = here {
+            anyhow::ensure!(
+                here.is_file() || here.is_dir(),
+                "it names {switch:?}, which is no file and no folder"
+            );
+            named.push(switch.as_str());
+        }
+    }
+    Ok(named)
 }
 
 fn is_taken(argument: &clap::Arg) -> bool {

@@ -11,6 +11,7 @@ use api::seal::Seal;
 use api::{ApiRequest, Defaults, Protocol};
 use clap::FromArgMatches as _;
 use model::limits::Limits;
+use model::printable::Escaped;
 use model::record::line::ModelLine;
 use model::record::{Playback, Record};
 use model::{AnswerContext, EngineChoice, Model, ModelOptions, Models};
@@ -22,6 +23,7 @@ use crate::cli::cache::CacheArgument;
 use crate::cli::load::with_switch;
 use crate::cli::record::switches;
 use crate::cli::serve::ServeArguments;
+use crate::cli::stderr;
 
 /// A model as a record has it.
 pub(in crate::cli) struct LoadedModel {
@@ -82,6 +84,11 @@ impl<'a> LoadedModels<'a> {
     }
 
     fn load(&self, record: &Record, wanted: &Wanted) -> anyhow::Result<LoadedModel> {
+        for switch in switches::paths(&record.head.switches)? {
+            stderr::write(
+                format!("note: the record's model is loaded with {}\n", Escaped(switch)).as_bytes(),
+            );
+        }
         let arguments = self.arguments(&record.head.switches)?;
         let limits = arguments.limits(1)?;
         let defaults = arguments.defaults(&limits, Seal::random())?;

@@ -12,7 +12,7 @@ use crate::{Claimed, Error, Lease, Owner, Result};
 // keys.
 
 /// Responses that one sweep takes over.
-const SWEPT: usize = 64;
+pub(crate) const SWEPT: usize = 64;
 
 pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
     let key = s.first(

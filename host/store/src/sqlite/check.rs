@@ -34,7 +34,7 @@ pub(crate) fn stats(s: &Session) -> Result<Stats> {
 }
 
 /// Each query returns what breaks a promise, in words.
-const PROMISES: [&str; 9] = [
+const PROMISES: [&str; 10] = [
     "SELECT 'owner ' || name || ': bytes are counted wrongly' FROM owner WHERE bytes != \
      (SELECT COALESCE(SUM(bytes), 0) FROM response WHERE owner = owner.key) + \
      (SELECT COALESCE(SUM(bytes), 0) FROM conversation WHERE owner = owner.key)",
@@ -44,7 +44,7 @@ const PROMISES: [&str; 9] = [
     "SELECT 'response ' || id || ': its parent is missing' FROM response WHERE parent IS NOT NULL \
      AND parent NOT IN (SELECT key FROM response)",
     "SELECT 'response ' || id || ': status and end contradict each other' FROM response WHERE (ended IS NULL) != (status < 2) \
-     OR (deleted AND children = 0) OR (ended IS NULL AND children > 0)",
+     OR (ended IS NULL AND children > 0)",
     "SELECT 'response ' || id || ': its event log has a gap' FROM response WHERE logged AND events != \
      (SELECT COALESCE(SUM(last - first + 1), 0) FROM chunk WHERE response = key)",
     "SELECT 'response ' || id || ': its event log has a gap' FROM response WHERE logged AND events != \
@@ -52,10 +52,14 @@ const PROMISES: [&str; 9] = [
     "SELECT 'conversation ' || id || ': locked by nothing that runs' FROM conversation WHERE running IS NOT NULL \
      AND running NOT IN (SELECT key FROM response WHERE ended IS NULL)",
     "SELECT 'an item or chunk belongs to nothing' WHERE EXISTS (SELECT 1 FROM item WHERE response NOT IN (SELECT key FROM response)) \
-     OR EXISTS (SELECT 1 FROM chunk WHERE response NOT IN (SELECT key FROM response WHERE logged)) \
+     OR EXISTS (SELECT 1 FROM chunk WHERE response NOT IN (SELECT key FROM response WHERE logged OR (deleted AND children = 0)) \
+     AND response NOT IN (SELECT key FROM garbage WHERE kind = 0)) \
      OR EXISTS (SELECT 1 FROM tag WHERE response NOT IN (SELECT key FROM response WHERE kind = 1)) \
      OR EXISTS (SELECT 1 FROM body WHERE response NOT IN (SELECT key FROM response)) \
-     OR EXISTS (SELECT 1 FROM entry WHERE conversation NOT IN (SELECT key FROM conversation))",
+     OR EXISTS (SELECT 1 FROM entry WHERE conversation NOT IN (SELECT key FROM conversation) \
+     AND conversation NOT IN (SELECT key FROM garbage WHERE kind = 1))",
+    "SELECT 'response ' || response.id || ': its metadata has another owner' FROM tag JOIN response ON response.key = tag.response \
+     WHERE tag.owner != response.owner",
 ];
 
 pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
@@ -70,7 +74,8 @@ pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM item WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = r.key) + \
-         (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key) \
+         (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key AND r.logged) \
+         AND NOT (deleted AND children = 0) \
          UNION ALL \
          SELECT 'conversation ' || id || ': bytes are counted wrongly' FROM conversation AS c WHERE bytes != {ROW_BYTES} + LENGTH(metadata) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM entry WHERE conversation = c.key)"

@@ -1,17 +1,17 @@
 //! Transactions on chat completions: rows of table `response` of a kind of their own, so that
 //! leases, bounds and eviction are those of responses. One that didn't end well leaves nothing.
 
-use std::fmt::Write as _;
-
+use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
-use super::evict::Keep;
+use super::background::SWEPT;
+use super::evict::{Debt, Keep};
 use super::session::Session;
 use super::{evict, read, responses};
 use crate::bounds::{ITEM_BYTES, TOUCH, millis};
 use crate::{
-    Completion, Completions, Error, Items, Lease, Link, NewCompletion, NewResponse, Order, Owner, Page,
-    Result, Side, Tag,
+    Budget, Completion, Completions, Error, Items, Lease, Link, NewCompletion, NewResponse, Order, Owner,
+    Page, Result, Side, Tag,
 };
 
 /// A completion that can be read.
@@ -38,10 +38,10 @@ fn find(s: &Session, owner: &Owner, id: &str) -> Result<Row> {
     s.first(&sql, params![owner.name(), s.expired(), id], read)?.ok_or(Error::NotFound)
 }
 
-pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<Lease> {
+pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(Lease, Option<Debt>)> {
     let NewCompletion { id, tags, input } = new;
-    let lease =
-        responses::create(s, owner, &NewResponse { id, link: Link::Alone, request: Vec::new(), input })?;
+    let new = NewResponse { id, link: Link::Alone, request: Vec::new(), input };
+    let (lease, debt) = responses::create(s, owner, &new)?;
     let (key, owner) = s
         .first(
             "SELECT key, owner FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
@@ -50,22 +50,27 @@ pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<L
         )?
         .ok_or(Error::NotFound)?;
     s.run("UPDATE response SET kind = 1 WHERE key = ?", [key])?;
-    tag(s, key, &tags)?;
-    evict::make_room(s, owner, None)?;
-    Ok(lease)
+    let tagged = tag(s, key, &tags)?;
+    // What is owed already includes what this evicts.
+    let debt = match debt {
+        Some(debt) => Some(debt),
+        None => evict::make_room(s, owner, None, tagged)?,
+    };
+    Ok((lease, debt))
 }
 
-fn tag(s: &Session, key: i64, tags: &[Tag]) -> Result<()> {
+/// Adds tags. Returns their counted bytes.
+fn tag(s: &Session, key: i64, tags: &[Tag]) -> Result<u64> {
     let mut bytes = 0;
     for Tag { name, value } in tags {
         s.run(
-            "INSERT OR REPLACE INTO tag (response, name, value) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO tag (response, owner, name, value) SELECT key, owner, ?2, ?3 FROM response WHERE key = ?1",
             params![key, name, value],
         )?;
         bytes += ITEM_BYTES + (name.len() + value.len()) as u64;
     }
     s.run("UPDATE response SET bytes = bytes + ? WHERE key = ?", params![bytes, key])?;
-    Ok(())
+    Ok(bytes)
 }
 
 /// A completion, and its key if its age is to be renewed.
@@ -95,44 +100,66 @@ pub(crate) fn load(s: &Session, key: i64) -> Result<Completion> {
     Ok(Completion { id, tags, result })
 }
 
-pub(crate) fn list(s: &Session, owner: &Owner, tags: &[Tag], page: &Page) -> Result<Completions> {
-    let (behind, order) = match page.order {
-        Order::Ascending => (-1, "key > ?3"),
-        Order::Descending => (i64::MAX, "key < ?3"),
+pub(crate) fn list(
+    s: &Session,
+    owner: &Owner,
+    tags: Vec<Tag>,
+    page: &Page,
+    budget: &Budget,
+) -> Result<Completions> {
+    let behind = match (&page.after, page.order) {
+        (Some(after), _) => find(s, owner, after)?.key,
+        (None, Order::Ascending) => -1,
+        (None, Order::Descending) => i64::MAX,
     };
-    let behind = match &page.after {
-        Some(after) => find(s, owner, after)?.key,
-        None => behind,
-    };
-    let mut sql = format!(
-        "SELECT key FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?1) AND {VISIBLE} AND {order}"
-    );
-    let limit = page.limit.saturating_add(1);
-    let mut values: Vec<rusqlite::types::Value> = vec![
-        owner.name().to_owned().into(),
-        i64::try_from(s.expired()).unwrap_or(i64::MAX).into(),
-        behind.into(),
-        i64::try_from(limit).unwrap_or(i64::MAX).into(),
-    ];
-    for tag in tags {
-        values.extend([tag.name.clone().into(), tag.value.clone().into()]);
-        let at = values.len();
-        // Writing to a string doesn't fail.
-        let _ = write!(
-            sql,
-            " AND EXISTS (SELECT 1 FROM tag WHERE response = key AND name = ?{} AND value = ?{at})",
-            at - 1
-        );
-    }
-    sql +=
-        if page.order == Order::Ascending { " ORDER BY key LIMIT ?4" } else { " ORDER BY key DESC LIMIT ?4" };
-    let keys: Vec<i64> = s.all(&sql, params_from_iter(values), |row| row.get(0))?;
-    let more = keys.len() > page.limit;
-    let data = keys.into_iter().take(page.limit).map(|key| load(s, key)).collect::<Result<_>>()?;
+    let keys = keys(s, owner, tags, behind, page)?;
+    let (data, more) = read::fill(page, budget, keys, |key| load(s, key))?;
     Ok(Completions { data, more })
 }
 
-pub(crate) fn retag(s: &Session, owner: &Owner, id: &str, tags: &[Tag]) -> Result<Completion> {
+/// Sizes and keys of the completions behind `behind`, one more than the page has room for. A tag is
+/// looked up in its index, the last one first: the others are most likely on more completions.
+fn keys(s: &Session, owner: &Owner, mut tags: Vec<Tag>, behind: i64, page: &Page) -> Result<Vec<(u64, i64)>> {
+    let (order, direction) = match page.order {
+        Order::Ascending => (">", "ASC"),
+        Order::Descending => ("<", "DESC"),
+    };
+    let mut values: Vec<Value> = vec![
+        owner.name().to_owned().into(),
+        i64::try_from(s.expired()).unwrap_or(i64::MAX).into(),
+        behind.into(),
+        page.rows().into(),
+    ];
+    let mut add = |tag: Tag| {
+        values.extend([tag.name.into(), tag.value.into()]);
+        format!("name = ?{} AND value = ?{}", values.len() - 1, values.len())
+    };
+    let owned = "owner = (SELECT key FROM owner WHERE name = ?1)";
+    let (from, key, which) = match tags.pop().map(&mut add) {
+        Some(tag) => (
+            "tag AS listed INDEXED BY tag_value CROSS JOIN response ON response.key = listed.response",
+            "listed.response",
+            format!("listed.{owned} AND {tag}"),
+        ),
+        None => ("response", "response.key", format!("response.{owned}")),
+    };
+    let others = tags.into_iter().map(add).fold(String::new(), |sql, tag| {
+        sql + " AND EXISTS (SELECT 1 FROM tag WHERE response = response.key AND " + &tag + ")"
+    });
+    let sql = format!(
+        "SELECT LENGTH(result) + (SELECT COALESCE(SUM(OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = response.key), \
+         response.key FROM {from} CROSS JOIN body ON body.response = response.key \
+         WHERE {which} AND {VISIBLE} AND {key} {order} ?3{others} ORDER BY {key} {direction} LIMIT ?4"
+    );
+    s.all(&sql, params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+pub(crate) fn retag(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    tags: &[Tag],
+) -> Result<(Completion, Option<Debt>)> {
     let row = find(s, owner, id)?;
     s.run(
         "UPDATE response SET used = MAX(used, ?1), bytes = bytes - \
@@ -140,27 +167,27 @@ pub(crate) fn retag(s: &Session, owner: &Owner, id: &str, tags: &[Tag]) -> Resul
         params![s.now(), ITEM_BYTES, row.key],
     )?;
     s.run("DELETE FROM tag WHERE response = ?", [row.key])?;
-    tag(s, row.key, tags)?;
+    let tagged = tag(s, row.key, tags)?;
     let completion = load(s, row.key)?;
-    evict::make_room(s, row.owner, Some(Keep::Response(row.key)))?;
-    Ok(completion)
+    let debt = evict::make_room(s, row.owner, Some(Keep::Response(row.key)), tagged)?;
+    Ok((completion, debt))
 }
 
-pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<Items> {
+pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {
     let mut places = Vec::new();
     read::response_places(s, find(s, owner, id)?.key, Some(Side::Input), &mut places)?;
-    read::paged(s, places, page)
+    read::paged(s, places, page, budget)
 }
 
 pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     evict::remove(s, find(s, owner, id)?.key, 0)
 }
 
-/// Removes those whose process was lost: nobody saw their end.
+/// Removes some of those whose process was lost: nobody saw their end.
 pub(crate) fn sweep(s: &Session) -> Result<()> {
     let lost = s.all(
-        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind = 1",
-        [s.lease_now()],
+        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind = 1 LIMIT ?",
+        params![s.lease_now(), SWEPT],
         |row| row.get(0),
     )?;
     lost.into_iter().try_for_each(|key| evict::remove(s, key, 0))

@@ -3,13 +3,13 @@
 
 use rusqlite::params;
 
-use super::evict::Keep;
+use super::evict::{Debt, Keep};
 use super::responses::{body_bytes, counted};
 use super::row::owner_key;
 use super::session::Session;
 use super::{evict, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES, TOUCH, millis};
-use crate::{Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
+use crate::{Budget, Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
 
 /// A row of table `conversation`.
 pub(crate) struct ConversationRow {
@@ -75,7 +75,7 @@ pub(crate) fn create(
     id: &str,
     metadata: &[u8],
     items: &[Item],
-) -> Result<Conversation> {
+) -> Result<(Conversation, Option<Debt>)> {
     let owner_key = owner_key(s, owner)?;
     let taken =
         s.number("SELECT COUNT(*) FROM conversation WHERE owner = ? AND id = ?", params![owner_key, id])?;
@@ -86,17 +86,18 @@ pub(crate) fn create(
         "INSERT INTO conversation (owner, id, created, used, metadata, bytes) VALUES (?1, ?2, ?3, ?3, ?4, ?5)",
         params![owner_key, id, s.now(), metadata, ROW_BYTES + metadata.len() as u64],
     )?;
-    append(s, owner, id, items)?;
-    Ok(find(s, owner, id)?.shown)
+    let ((), debt) = append(s, owner, id, items)?;
+    Ok((find(s, owner, id)?.shown, debt))
 }
 
-pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Result<()> {
+pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Result<((), Option<Debt>)> {
     let row = find(s, owner, id)?;
     if row.items + body_bytes(items) > s.bounds.context_bytes {
         return Err(Error::TooLong(TooLong::Bytes));
     }
     add(s, row.key, row.owner, row.next, items)?;
-    evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)))
+    let debt = evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)), counted(items))?;
+    Ok(((), debt))
 }
 
 /// Adds entries from place `next` on.
@@ -132,14 +133,19 @@ pub(crate) fn release(s: &Session, response: i64, keep: bool) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn update(s: &Session, owner: &Owner, id: &str, metadata: Vec<u8>) -> Result<Conversation> {
+pub(crate) fn update(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    metadata: Vec<u8>,
+) -> Result<(Conversation, Option<Debt>)> {
     let row = find(s, owner, id)?;
     s.run(
         "UPDATE conversation SET metadata = ?1, used = MAX(used, ?2), bytes = bytes + ?3 - ?4 WHERE key = ?5",
         params![metadata, s.now(), metadata.len(), row.shown.metadata.len(), row.key],
     )?;
-    evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)))?;
-    Ok(Conversation { metadata, ..row.shown })
+    let debt = evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)), metadata.len() as u64)?;
+    Ok((Conversation { metadata, ..row.shown }, debt))
 }
 
 pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
@@ -150,7 +156,13 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
 
 /// A page of entries, and the conversation's key if its age is to be renewed. The cost depends on
 /// the page, not on the conversation.
-pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<(Items, Option<i64>)> {
+pub(crate) fn items(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    page: &Page,
+    budget: &Budget,
+) -> Result<(Items, Option<i64>)> {
     let row = find(s, owner, id)?;
     let (end, sql) = match page.order {
         Order::Ascending => ("MAX", "pos > ?2 ORDER BY pos"),
@@ -169,14 +181,14 @@ pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result
             .flatten()
             .ok_or(Error::NotFound)?,
     };
-    let mut data = s.all(
-        &format!("SELECT id, body FROM entry WHERE conversation = ?1 AND {sql} LIMIT ?3"),
-        params![row.key, behind, page.limit.saturating_add(1)],
-        |row| Ok(Item { id: row.get(0)?, body: row.get(1)? }),
-    )?;
-    let more = data.len() > page.limit;
-    data.truncate(page.limit);
-    Ok((Items { data, more }, row.to_touch(s)))
+    let which = format!("WHERE conversation = ?1 AND {sql} LIMIT ?3");
+    let places = read::entries(s, &which, params![row.key, behind, page.rows()])?;
+    Ok((read::page_of(s, places, page, budget)?, row.to_touch(s)))
+}
+
+pub(crate) fn len(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
+    let row = find(s, owner, id)?;
+    s.number("SELECT COUNT(*) FROM entry WHERE conversation = ?", [row.key])
 }
 
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {

@@ -1,14 +1,22 @@
 //! Removal: by age, by bytes, by an operator. What runs or is needed by a living response is never
 //! evicted.
+//!
+//! Invariant: one transaction evicts no more than [`ROWS`] and [`BYTES`], beside what it is at. What
+//! a change must make room for beyond that is evicted in transactions of their own ([`Debt`]).
 
 use rusqlite::params;
 
+use super::garbage;
 use super::session::Session;
 use crate::bounds::millis;
 use crate::{Error, Evicted, Full, Purge, Result};
 
-/// Rows of one kind that one call removes.
-const REMOVED: u64 = 256;
+/// Rows of all tables that one transaction changes by evicting.
+const ROWS: u64 = 4096;
+/// Bytes that one transaction evicts.
+const BYTES: u64 = 16 << 20;
+/// Rows of one kind that are looked up at once.
+const LOOKED_UP: u64 = 256;
 
 /// Pages that are given back to the file system at once.
 const PAGES: usize = 1024;
@@ -20,57 +28,212 @@ pub(crate) enum Keep {
     Response(i64),
 }
 
-pub(crate) fn evict(s: &Session) -> Result<Evicted> {
-    let mut evicted = Evicted::default();
-    let kept_since = s.now().saturating_sub(millis(s.bounds.log_kept));
-    for key in s.all(
-        "SELECT key FROM response WHERE ended IS NOT NULL AND logged = 1 AND ended <= ? ORDER BY ended LIMIT ?",
-        params![kept_since, REMOVED],
-        |row| row.get(0),
-    )? {
-        drop_log(s, key)?;
-        evicted.logs += 1;
-    }
-    for key in s.all(
-        "SELECT key FROM response WHERE ended IS NOT NULL AND children = 0 AND used <= ? ORDER BY used LIMIT ?",
-        params![s.expired(), REMOVED],
-        |row| row.get(0),
-    )? {
-        erase(s, key)?;
-        evicted.responses += 1;
-    }
-    evicted.conversations += s.run(
-        "DELETE FROM conversation WHERE key IN \
-         (SELECT key FROM conversation WHERE running IS NULL AND used <= ? ORDER BY used LIMIT ?)",
-        params![s.expired(), REMOVED],
-    )? as u64;
-    let full = s.all("SELECT key FROM owner WHERE bytes > ?", [s.bounds.owner_bytes], |row| row.get(0))?;
-    for owner in full {
-        while owner_bytes(s, owner)? > s.bounds.owner_bytes
-            && evict_oldest(s, Some(owner), None, &mut evicted)?
-        {}
-    }
-    while total_bytes(s)? > s.bounds.bytes && evict_oldest(s, None, None, &mut evicted)? {}
-    shrink(s)?;
-    s.count(evicted);
-    Ok(evicted)
+/// Room that a change has still to make: its owner doesn't grow by it, however far it is over its
+/// bound.
+#[derive(Clone, Copy)]
+pub(crate) struct Debt {
+    owner: i64,
+    keep: Option<Keep>,
+    bytes: u64,
 }
 
-/// Evicts until the bounds hold, `keep` and what runs excepted.
-pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<Keep>) -> Result<()> {
-    let mut evicted = Evicted::default();
-    while owner_bytes(s, owner)? > s.bounds.owner_bytes {
-        if !evict_oldest(s, Some(owner), keep, &mut evicted)? {
-            return Err(Error::Full(Full::Owner));
+/// What one transaction removes.
+struct Removal<'a> {
+    s: &'a Session,
+    /// Changed rows of the connection before it.
+    changes: u64,
+    bytes: u64,
+    evicted: Evicted,
+}
+
+impl<'a> Removal<'a> {
+    fn begin(s: &'a Session) -> Result<Self> {
+        Ok(Self { s, changes: changes(s)?, bytes: 0, evicted: Evicted::default() })
+    }
+
+    /// Whether the rest is for other transactions.
+    fn is_spent(&self) -> Result<bool> {
+        Ok(self.bytes >= BYTES || changes(self.s)? - self.changes >= ROWS)
+    }
+
+    /// Counts what was evicted. Returns it.
+    fn end(self) -> Evicted {
+        self.s.count(self.evicted);
+        self.evicted
+    }
+
+    /// Evicts what `which` selects of a table, oldest first.
+    fn all(&mut self, which: &str, until: u64, evict: impl Fn(&mut Self, i64) -> Result<()>) -> Result<()> {
+        for key in self.s.all(&format!("{which} LIMIT ?"), params![until, LOOKED_UP], |row| row.get(0))? {
+            if self.is_spent()? {
+                break;
+            }
+            evict(self, key)?;
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, key: i64) -> Result<()> {
+        garbage::discard_log(self.s, key)?;
+        self.evicted.logs += 1;
+        Ok(())
+    }
+
+    fn conversation(&mut self, key: i64) -> Result<()> {
+        self.bytes += self.s.number("SELECT bytes FROM conversation WHERE key = ?", [key])?;
+        self.s.run("DELETE FROM conversation WHERE key = ?", [key])?;
+        self.evicted.conversations += 1;
+        Ok(())
+    }
+
+    fn response(&mut self, key: i64) -> Result<()> {
+        self.erase(key)?;
+        self.evicted.responses += 1;
+        Ok(())
+    }
+
+    /// Erases a leaf, and the deleted responses that were kept for it alone. Triggers take its
+    /// items, log and lock with it. What is large becomes garbage, as do the deleted ones beyond
+    /// the transaction's bound: they need nothing but to be noticed.
+    fn erase(&mut self, key: i64) -> Result<()> {
+        let (s, mut next) = (self.s, Some(key));
+        while let Some(key) = next {
+            let (parent, bytes) = s
+                .first("SELECT parent, bytes FROM response WHERE key = ?", [key], |row| {
+                    Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, u64>(1)?))
+                })?
+                .unwrap_or_default();
+            self.bytes += bytes;
+            if garbage::is_large(s, key)? {
+                return garbage::discard_response(s, key);
+            }
+            s.run("DELETE FROM response WHERE key = ?", [key])?;
+            if self.is_spent()? {
+                return Ok(());
+            }
+            next = s.first(
+                "SELECT key FROM response WHERE key = ? AND deleted = 1 AND children = 0",
+                [parent],
+                |row| row.get(0),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Evicts the leaf or conversation that wasn't used for longest, of one owner or of all.
+    /// Returns whether there was one.
+    fn oldest(&mut self, owner: Option<i64>, keep: Option<Keep>) -> Result<bool> {
+        let (response, conversation) = oldest(self.s, owner, keep)?;
+        let oldest = [
+            response.map(|(used, key)| (used, false, key)),
+            conversation.map(|(used, key)| (used, true, key)),
+        ];
+        match oldest.into_iter().flatten().min() {
+            None => return Ok(false),
+            Some((_, false, key)) => self.response(key)?,
+            Some((_, true, key)) => self.conversation(key)?,
+        }
+        Ok(true)
+    }
+}
+
+/// Rows that the connection has changed.
+fn changes(s: &Session) -> Result<u64> {
+    s.number("SELECT total_changes()", [])
+}
+
+type Used = Option<(u64, i64)>;
+
+/// The leaf and the conversation that weren't used for longest, of one owner or of all.
+fn oldest(s: &Session, owner: Option<i64>, keep: Option<Keep>) -> Result<(Used, Used)> {
+    let leaf =
+        "ended IS NOT NULL AND children = 0 AND deleted = 0 AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
+    let idle = "running IS NULL AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
+    let (kept_response, kept_conversation) = match keep {
+        Some(Keep::Response(key)) => (Some(key), None),
+        Some(Keep::Conversation(key)) => (None, Some(key)),
+        None => (None, None),
+    };
+    let first = |table: &str, which: &str, kept: Option<i64>| {
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u64>(0)?, row.get::<_, i64>(1)?));
+        let select = format!("SELECT used, key FROM {table} WHERE");
+        match owner {
+            Some(owner) => s.first(&format!("{select} owner = ?2 AND {which}"), params![kept, owner], read),
+            None => s.first(&format!("{select} {which}"), [kept], read),
+        }
+    };
+    Ok((first("response", leaf, kept_response)?, first("conversation", idle, kept_conversation)?))
+}
+
+pub(crate) fn evict(s: &Session) -> Result<Evicted> {
+    let mut removal = Removal::begin(s)?;
+    removal.all(
+        "SELECT key FROM response WHERE ended IS NOT NULL AND logged = 1 AND ended <= ? ORDER BY ended",
+        s.now().saturating_sub(millis(s.bounds.log_kept)),
+        Removal::log,
+    )?;
+    removal.all(
+        "SELECT key FROM response WHERE ended IS NOT NULL AND children = 0 AND deleted = 0 AND used <= ? ORDER BY used",
+        s.expired(),
+        Removal::response,
+    )?;
+    removal.all(
+        "SELECT key FROM conversation WHERE running IS NULL AND used <= ? ORDER BY used",
+        s.expired(),
+        Removal::conversation,
+    )?;
+    let full = s.all("SELECT key FROM owner WHERE bytes > ?", [s.bounds.owner_bytes], |row| row.get(0))?;
+    for owner in full {
+        while !removal.is_spent()?
+            && owner_bytes(s, owner)? > s.bounds.owner_bytes
+            && removal.oldest(Some(owner), None)?
+        {}
+    }
+    while !removal.is_spent()? && total_bytes(s)? > s.bounds.bytes && removal.oldest(None, None)? {}
+    shrink(s)?;
+    Ok(removal.end())
+}
+
+/// Evicts for a change that added `added` bytes, until the bounds hold, `keep` and what runs
+/// excepted. Returns the room that is still to be made, if that is too much for one transaction.
+pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<Keep>, added: u64) -> Result<Option<Debt>> {
+    let mut removal = Removal::begin(s)?;
+    while let Some(full) = over(s, owner)? {
+        if removal.is_spent()? {
+            let bytes = added.saturating_sub(removal.bytes);
+            removal.end();
+            return Ok((bytes > 0).then_some(Debt { owner, keep, bytes }));
+        }
+        if !removal.oldest((full == Full::Owner).then_some(owner), keep)? {
+            return Err(Error::Full(full));
         }
     }
-    while total_bytes(s)? > s.bounds.bytes {
-        if !evict_oldest(s, None, keep, &mut evicted)? {
-            return Err(Error::Full(Full::Store));
+    removal.end();
+    Ok(None)
+}
+
+/// Makes some of the room that is owed. Returns what is left of it.
+pub(crate) fn repay(s: &Session, debt: Debt) -> Result<Option<Debt>> {
+    let Debt { owner, keep, bytes } = debt;
+    let mut removal = Removal::begin(s)?;
+    let mut is_left = false;
+    while let Some(full) = over(s, owner)? {
+        is_left = removal.is_spent()?;
+        if is_left || !removal.oldest((full == Full::Owner).then_some(owner), keep)? {
+            break;
         }
     }
-    s.count(evicted);
-    Ok(())
+    let bytes = bytes.saturating_sub(removal.bytes);
+    removal.end();
+    Ok((is_left && bytes > 0).then_some(Debt { owner, keep, bytes }))
+}
+
+/// The bound that an owner, or all together, are over.
+fn over(s: &Session, owner: i64) -> Result<Option<Full>> {
+    if owner_bytes(s, owner)? > s.bounds.owner_bytes {
+        return Ok(Some(Full::Owner));
+    }
+    Ok((total_bytes(s)? > s.bounds.bytes).then_some(Full::Store))
 }
 
 fn owner_bytes(s: &Session, owner: i64) -> Result<u64> {
@@ -81,57 +244,12 @@ fn total_bytes(s: &Session) -> Result<u64> {
     s.number("SELECT COALESCE(SUM(bytes), 0) FROM owner", [])
 }
 
-/// Evicts the leaf or conversation that wasn't used for longest, of one owner or of all. Returns
-/// whether there was one.
-fn evict_oldest(s: &Session, owner: Option<i64>, keep: Option<Keep>, evicted: &mut Evicted) -> Result<bool> {
-    let leaf = "ended IS NOT NULL AND children = 0 AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
-    let idle = "running IS NULL AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
-    let (kept_response, kept_conversation) = match keep {
-        Some(Keep::Response(key)) => (Some(key), None),
-        Some(Keep::Conversation(key)) => (None, Some(key)),
-        None => (None, None),
-    };
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u64>(0)?, row.get::<_, i64>(1)?));
-    let (response, conversation) = match owner {
-        Some(owner) => (
-            s.first(
-                &format!("SELECT used, key FROM response WHERE owner = ?2 AND {leaf}"),
-                params![kept_response, owner],
-                read,
-            )?,
-            s.first(
-                &format!("SELECT used, key FROM conversation WHERE owner = ?2 AND {idle}"),
-                params![kept_conversation, owner],
-                read,
-            )?,
-        ),
-        None => (
-            s.first(&format!("SELECT used, key FROM response WHERE {leaf}"), [kept_response], read)?,
-            s.first(&format!("SELECT used, key FROM conversation WHERE {idle}"), [kept_conversation], read)?,
-        ),
-    };
-    let oldest =
-        [response.map(|(used, key)| (used, false, key)), conversation.map(|(used, key)| (used, true, key))];
-    match oldest.into_iter().flatten().min() {
-        None => return Ok(false),
-        Some((_, false, key)) => {
-            erase(s, key)?;
-            evicted.responses += 1;
-        }
-        Some((_, true, key)) => {
-            s.run("DELETE FROM conversation WHERE key = ?", [key])?;
-            evicted.conversations += 1;
-        }
-    }
-    Ok(true)
-}
-
 /// Makes a response unknown. With children, its items stay for them.
 pub(crate) fn remove(s: &Session, key: i64, children: u64) -> Result<()> {
     if children == 0 {
-        return erase(s, key);
+        return Removal::begin(s)?.erase(key);
     }
-    drop_log(s, key)?;
+    garbage::discard_log(s, key)?;
     s.run(
         "UPDATE response SET deleted = 1, bytes = bytes - \
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = key) WHERE key = ?",
@@ -141,29 +259,7 @@ pub(crate) fn remove(s: &Session, key: i64, children: u64) -> Result<()> {
     Ok(())
 }
 
-/// Erases a leaf, and the deleted responses that were kept for it alone. Triggers take its items,
-/// log and lock with it.
-fn erase(s: &Session, key: i64) -> Result<()> {
-    let mut next = Some(key);
-    while let Some(key) = next {
-        let parent: Option<i64> =
-            s.first("SELECT parent FROM response WHERE key = ?", [key], |row| row.get(0))?.flatten();
-        s.run("DELETE FROM response WHERE key = ?", [key])?;
-        next = s.first(
-            "SELECT key FROM response WHERE key = ? AND deleted = 1 AND children = 0",
-            [parent],
-            |row| row.get(0),
-        )?;
-    }
-    Ok(())
-}
-
-fn drop_log(s: &Session, key: i64) -> Result<()> {
-    s.run("DELETE FROM chunk WHERE response = ?", [key])?;
-    s.run("UPDATE response SET logged = 0, bytes = bytes - log_bytes, log_bytes = 0 WHERE key = ?", [key])?;
-    Ok(())
-}
-
+/// Deletes what an operator names, in one transaction: nobody else uses the file.
 pub(crate) fn purge(s: &Session, what: &Purge) -> Result<Evicted> {
     let owner = what.owner.as_ref().map(crate::Owner::name);
     let since = what.unused_since.unwrap_or(u64::MAX >> 1);
@@ -184,6 +280,7 @@ pub(crate) fn purge(s: &Session, what: &Purge) -> Result<Evicted> {
     }
     evicted.conversations =
         s.run(&format!("DELETE FROM conversation WHERE {chosen}"), params![owner, since])? as u64;
+    while garbage::collect(s)? {}
     s.run("DELETE FROM owner WHERE bytes = 0", [])?;
     shrink(s)?;
     Ok(evicted)

@@ -6,6 +6,8 @@ mod check;
 mod completions;
 mod conversations;
 mod evict;
+mod garbage;
+mod named;
 mod open;
 mod open_file;
 mod queue;

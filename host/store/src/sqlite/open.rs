@@ -13,12 +13,15 @@ use super::Synchronous;
 use crate::{OpenCause, OpenError};
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
-pub(crate) const MIGRATIONS: [&str; 2] =
-    [include_str!("../../migrations/001.sql"), include_str!("../../migrations/002.sql")];
+pub(crate) const MIGRATIONS: [&str; 3] = [
+    include_str!("../../migrations/001.sql"),
+    include_str!("../../migrations/002.sql"),
+    include_str!("../../migrations/003.sql"),
+];
 
 /// Marks a file as ours: "Slui".
 const APPLICATION: usize = 0x536c_7569;
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 /// Time that a connection waits for another one's lock.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 

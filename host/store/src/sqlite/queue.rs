@@ -7,17 +7,19 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::garbage;
 use super::session::Session;
 use crate::{Error, Result};
 
 /// Calls that wait at most; further callers wait for a place.
 const WAITING: usize = 1024;
-/// Calls in one commit.
+/// Calls in one commit, and the time after which it takes no more of them.
 const GROUP: usize = 256;
+const GROUP_TIME: Duration = Duration::from_millis(50);
 /// Time without calls after which the writer empties the write-ahead log, so that nothing of what
 /// was deleted stays in it.
 const QUIET: Duration = Duration::from_secs(1);
@@ -114,8 +116,14 @@ impl Queue {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the thread has something else to do than garbage.
+    fn is_waiting(&self) -> bool {
+        let calls = self.lock();
+        calls.closed || !calls.waiting.is_empty()
+    }
+
     /// The next calls, at most `limit`; none once the queue is closed and empty.
-    fn take(&self, limit: usize) -> Vec<Boxed> {
+    fn take(&self, limit: usize) -> VecDeque<Boxed> {
         let waits = |calls: &mut Calls| calls.waiting.is_empty() && !calls.closed;
         let mut calls = self.ready.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         let count = calls.waiting.len().min(limit);
@@ -140,26 +148,45 @@ impl Drop for CloseOnDrop<'_> {
     }
 }
 
-/// The writer's thread.
+/// The writer's thread. After each commit it removes a piece of garbage, and more while no call
+/// waits.
 pub(crate) fn write(queue: &Queue, session: &Session) {
     let _close = CloseOnDrop(queue);
     loop {
-        let calls = queue.take(GROUP);
-        if calls.is_empty() {
-            return;
-        }
-        commit(session, calls);
+        while collect(session) && !queue.is_waiting() {}
         if queue.is_quiet() {
             session.empty_log();
         }
+        let mut calls = queue.take(GROUP);
+        if calls.is_empty() {
+            return;
+        }
+        while !calls.is_empty() {
+            commit(session, &mut calls);
+        }
     }
+}
+
+/// Removes a piece of garbage in a transaction of its own. Returns false if there is none, or if it
+/// can't be removed now.
+fn collect(session: &Session) -> bool {
+    if !garbage::exists(session).unwrap_or(false) || session.begin("BEGIN IMMEDIATE").is_err() {
+        return false;
+    }
+    let collected = garbage::collect(session).and_then(|_| session.execute("COMMIT"));
+    match &collected {
+        Ok(()) => session.committed(),
+        // The disk fails; whoever writes next is told.
+        Err(_) => drop(session.execute("ROLLBACK")),
+    }
+    collected.is_ok()
 }
 
 /// A reader's thread: a call sees one state of the database.
 pub(crate) fn read(queue: &Queue, session: &Session) {
     let _close = CloseOnDrop(queue);
     loop {
-        let Some(mut call) = queue.take(1).pop() else { return };
+        let Some(mut call) = queue.take(1).pop_front() else { return };
         let begun = session.begin("BEGIN");
         if begun.is_ok() {
             call.run(session);
@@ -170,10 +197,11 @@ pub(crate) fn read(queue: &Queue, session: &Session) {
     }
 }
 
-fn commit(session: &Session, calls: Vec<Boxed>) {
-    let mut made: Vec<Boxed> = Vec::with_capacity(calls.len());
+/// Makes calls in one commit, as many as its time allows.
+fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
+    let (began, mut made) = (Instant::now(), Vec::with_capacity(calls.len()));
     let mut begun = session.begin("BEGIN IMMEDIATE");
-    for mut call in calls {
+    while let Some(mut call) = calls.pop_front() {
         if let Err(error) = begun.clone().and_then(|()| session.execute("SAVEPOINT call")) {
             // Without a transaction, nothing may be written.
             call.answer(Some(&error));
@@ -194,6 +222,9 @@ fn commit(session: &Session, calls: Vec<Boxed>) {
             session.evicting.take();
             answer(&mut made, Some(&Error::Unavailable("the disk failed during the commit".to_owned())));
             begun = session.begin("BEGIN IMMEDIATE");
+        }
+        if began.elapsed() >= GROUP_TIME {
+            break;
         }
     }
     if begun.is_ok() {

@@ -1,6 +1,6 @@
 //! Transactions that read: a response, a context, pages of items, events.
 
-use rusqlite::params;
+use rusqlite::{Params, params};
 
 use super::conversations;
 use super::row::{QUEUED, ResponseRow};
@@ -8,8 +8,8 @@ use super::session::Session;
 use crate::bounds::millis;
 use crate::chunk::unpack;
 use crate::{
-    Chunk, ContextItem, Error, Events, Item, Items, Link, Order, Outcome, Owner, Page, Response, Result,
-    Side, State,
+    Budget, Chunk, ContextItem, Error, Events, Item, Items, Link, Order, Outcome, Owner, Page, Response,
+    Result, Side, State,
 };
 
 /// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.
@@ -23,6 +23,8 @@ pub(crate) struct Place {
     key: i64,
     pos: u64,
     id: String,
+    /// Size of its body.
+    bytes: u64,
 }
 
 /// A response, and its key if its age is to be renewed.
@@ -70,10 +72,10 @@ pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<Item>> {
     )
 }
 
-pub(crate) fn context(s: &Session, owner: &Owner, link: &Link) -> Result<Vec<ContextItem>> {
+pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) -> Result<Vec<ContextItem>> {
     let places = match link {
         Link::Alone => Vec::new(),
-        Link::Conversation(id) => entries(s, conversations::find(s, owner, id)?.key, u64::MAX >> 1)?,
+        Link::Conversation(id) => entries_before(s, conversations::find(s, owner, id)?.key, u64::MAX >> 1)?,
         Link::Parent(id) => {
             let row = ResponseRow::find(s, owner, id)?;
             if !row.continuable() {
@@ -82,14 +84,18 @@ pub(crate) fn context(s: &Session, owner: &Owner, link: &Link) -> Result<Vec<Con
             chain(s, Some(row.key), row.root, row.base)?
         }
     };
-    places.into_iter().map(|place| Ok(ContextItem { side: place.side, item: place.load(s)? })).collect()
+    let load = |place: Place| {
+        budget.pay(place.bytes)?;
+        Ok(ContextItem { side: place.side, item: place.load(s)? })
+    };
+    places.into_iter().map(load).collect()
 }
 
-pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page) -> Result<Items> {
+pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {
     let row = ResponseRow::find(s, owner, id)?;
     let mut places = chain(s, row.parent, row.root, row.base)?;
     response_places(s, row.key, Some(Side::Input), &mut places)?;
-    paged(s, places, page)
+    paged(s, places, page, budget)
 }
 
 /// Items of a chain that ends with response `last`, oldest first. `Bounds::links` bounds the walk.
@@ -102,7 +108,7 @@ fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Re
         )?;
     }
     let mut places = match root {
-        Some(root) => entries(s, root, base)?,
+        Some(root) => entries_before(s, root, base)?,
         None => Vec::new(),
     };
     for key in keys.into_iter().rev() {
@@ -118,18 +124,26 @@ pub(crate) fn response_places(
     only: Option<Side>,
     places: &mut Vec<Place>,
 ) -> Result<()> {
-    let rows =
-        s.all("SELECT side, pos, id FROM item WHERE response = ? ORDER BY side, pos", [key], |row| {
-            let side = if row.get(0)? { Side::Output } else { Side::Input };
-            Ok(Place { side: Some(side), key, pos: row.get(1)?, id: row.get(2)? })
-        })?;
+    let sql = "SELECT side, pos, id, LENGTH(body) FROM item WHERE response = ? ORDER BY side, pos";
+    let rows = s.all(sql, [key], |row| {
+        let side = if row.get(0)? { Side::Output } else { Side::Input };
+        Ok(Place { side: Some(side), key, pos: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
+    })?;
     places.extend(rows.into_iter().filter(|place| only.is_none() || place.side == only));
     Ok(())
 }
 
-fn entries(s: &Session, key: i64, before: u64) -> Result<Vec<Place>> {
-    let sql = "SELECT pos, id FROM entry WHERE conversation = ? AND pos < ? ORDER BY pos";
-    s.all(sql, params![key, before], |row| Ok(Place { side: None, key, pos: row.get(0)?, id: row.get(1)? }))
+/// Entries of a conversation before a place; none if it was deleted.
+fn entries_before(s: &Session, key: i64, before: u64) -> Result<Vec<Place>> {
+    let which = "WHERE conversation = ?1 AND pos < ?2 AND EXISTS (SELECT 1 FROM conversation WHERE key = ?1) ORDER BY pos";
+    entries(s, which, params![key, before])
+}
+
+/// Entries that `which` selects, in its order.
+pub(crate) fn entries(s: &Session, which: &str, params: impl Params) -> Result<Vec<Place>> {
+    s.all(&format!("SELECT conversation, pos, id, LENGTH(body) FROM entry {which}"), params, |row| {
+        Ok(Place { side: None, key: row.get(0)?, pos: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
+    })
 }
 
 impl Place {
@@ -151,7 +165,7 @@ impl Place {
 }
 
 /// A page of the items at these places, oldest first.
-pub(crate) fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<Items> {
+pub(crate) fn paged(s: &Session, mut places: Vec<Place>, page: &Page, budget: &Budget) -> Result<Items> {
     if page.order == Order::Descending {
         places.reverse();
     }
@@ -160,31 +174,37 @@ pub(crate) fn paged(s: &Session, mut places: Vec<Place>, page: &Page) -> Result<
         Some(after) => places.iter().rposition(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
         None => 0,
     };
-    let more = places.len() > start.saturating_add(page.limit);
-    let data =
-        places.into_iter().skip(start).take(page.limit).map(|place| place.load(s)).collect::<Result<_>>()?;
+    page_of(s, places.into_iter().skip(start), page, budget)
+}
+
+/// The page that begins with the first of these places.
+pub(crate) fn page_of(
+    s: &Session,
+    places: impl IntoIterator<Item = Place>,
+    page: &Page,
+    budget: &Budget,
+) -> Result<Items> {
+    let sized = places.into_iter().map(|place| (place.bytes, place));
+    let (data, more) = fill(page, budget, sized, |place| place.load(s))?;
     Ok(Items { data, more })
 }
 
-pub(crate) fn item(s: &Session, owner: &Owner, id: &str) -> Result<Item> {
-    let body = s.first(
-        "SELECT item.body FROM item JOIN response ON response.key = item.response \
-         WHERE item.owner = (SELECT key FROM owner WHERE name = ?1) AND item.id = ?2 AND deleted = 0 AND kind = 0 \
-         AND (ended IS NULL OR used > ?3) ORDER BY item.response DESC, side DESC, pos DESC LIMIT 1",
-        params![owner.name(), id, s.expired()],
-        |row| row.get(0),
-    )?;
-    let body = match body {
-        Some(body) => Some(body),
-        None => s.first(
-            "SELECT entry.body FROM entry JOIN conversation ON conversation.key = entry.conversation \
-             WHERE entry.owner = (SELECT key FROM owner WHERE name = ?1) AND entry.id = ?2 \
-             AND (running IS NOT NULL OR used > ?3) ORDER BY entry.conversation DESC, pos DESC LIMIT 1",
-            params![owner.name(), id, s.expired()],
-            |row| row.get(0),
-        )?,
-    };
-    Ok(Item { id: id.to_owned(), body: body.ok_or(Error::NotFound)? })
+/// Loads elements, each with its size, until a page is full. Each is paid for before that. Returns
+/// whether more follow.
+pub(crate) fn fill<P, T>(
+    page: &Page,
+    budget: &Budget,
+    elements: impl IntoIterator<Item = (u64, P)>,
+    load: impl Fn(P) -> Result<T>,
+) -> Result<(Vec<T>, bool)> {
+    let mut rest = elements.into_iter().peekable();
+    let (mut data, mut bytes) = (Vec::new(), 0_u64);
+    while let Some((size, element)) = rest.next_if(|(size, _)| page.has_room(data.len(), bytes, *size)) {
+        bytes = bytes.saturating_add(size);
+        budget.pay(size)?;
+        data.push(load(element)?);
+    }
+    Ok((data, rest.peek().is_some()))
 }
 
 pub(crate) fn events_after(s: &Session, owner: &Owner, id: &str, after: Option<u64>) -> Result<Events> {

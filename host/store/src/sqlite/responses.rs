@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 
+use super::evict::Debt;
 use super::row::{CHUNK_ROW, Kind, QUEUED, RUNNING, ResponseRow, owner_key, status_number};
 use super::session::Session;
 use super::{conversations, evict, read};
@@ -21,17 +22,22 @@ struct Before {
     base: u64,
 }
 
-pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<Lease> {
+pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<(Lease, Option<Debt>)> {
     let (key, owner_key) = insert(s, owner, new, false)?;
     s.run(
         "UPDATE response SET host = ?, epoch = 1, lease = ?, tries = 1 WHERE key = ?",
         params![&*s.host, s.lease_end(), key],
     )?;
-    evict::make_room(s, owner_key, None)?;
-    Ok(Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 })
+    let debt = evict::make_room(s, owner_key, None, own_bytes(new))?;
+    Ok((Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 }, debt))
 }
 
-pub(crate) fn enqueue(s: &Session, owner: &Owner, new: &NewResponse, log: &[Packed]) -> Result<()> {
+pub(crate) fn enqueue(
+    s: &Session,
+    owner: &Owner,
+    new: &NewResponse,
+    log: &[Packed],
+) -> Result<((), Option<Debt>)> {
     let (key, owner_key) = insert(s, owner, new, true)?;
     let waiting = s.number(
         "SELECT COUNT(*) FROM response WHERE owner = ? AND ended IS NULL AND background AND status = 0",
@@ -43,7 +49,12 @@ pub(crate) fn enqueue(s: &Session, owner: &Owner, new: &NewResponse, log: &[Pack
     if !log.is_empty() {
         log_chunks(s, &ResponseRow::get(s, key)?, 0, log)?;
     }
-    evict::make_room(s, owner_key, None)
+    Ok(((), evict::make_room(s, owner_key, None, own_bytes(new))?))
+}
+
+/// Bytes that are counted for a new response.
+fn own_bytes(new: &NewResponse) -> u64 {
+    ROW_BYTES + new.request.len() as u64 + counted(&new.input)
 }
 
 fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Result<(i64, i64)> {
@@ -80,7 +91,7 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
             before.root,
             before.base,
             s.now(),
-            ROW_BYTES + new.request.len() as u64 + counted(&new.input),
+            own_bytes(new),
         ],
     )?;
     let key = s.connection.last_insert_rowid();

@@ -1,12 +1,13 @@
 //! [`Store`] on SQLite: each method as a call to the writer's or a reader's queue.
 
-use super::{Sqlite, background, check, completions, conversations, evict, read, responses};
+use super::evict::Debt;
+use super::{Sqlite, background, check, completions, conversations, evict, named, read, responses};
 use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
-    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Evicted, Finished, Item,
-    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply, Response, Result,
-    Stats, Store, Tag, Target,
+    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Evicted,
+    Finished, Item, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply,
+    Response, Result, Stats, Store, Tag, Target,
 };
 
 impl Sqlite {
@@ -17,8 +18,33 @@ impl Sqlite {
         Box::pin(self.writer.clone().call(work))
     }
 
+    /// Makes a change, and then the room that it owes. Others' calls are made in between.
+    fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session) -> Result<(T, Option<Debt>)> + Send + 'static,
+    ) -> Reply<T> {
+        let writer = self.writer.clone();
+        Box::pin(async move {
+            let (done, mut debt) = writer.clone().call(work).await?;
+            while let Some(owed) = debt {
+                // The change is committed, whatever becomes of the rest.
+                debt = writer.clone().call(move |s| evict::repay(s, owed)).await.unwrap_or_default();
+            }
+            Ok(done)
+        })
+    }
+
     fn read<T: Send + 'static>(&self, work: impl FnOnce(&Session) -> Result<T> + Send + 'static) -> Reply<T> {
         Box::pin(self.reader.clone().call(work))
+    }
+
+    /// Reads what `budget` pays for.
+    fn read_paid<T: Send + 'static>(
+        &self,
+        budget: Budget,
+        work: impl FnOnce(&Session, &Budget) -> Result<T> + Send + 'static,
+    ) -> Reply<T> {
+        self.read(move |s| budget.run(|| work(s, &budget)))
     }
 
     /// Reads a row, and renews its age with `touch` if `work` says its key.
@@ -27,9 +53,9 @@ impl Sqlite {
         work: impl FnOnce(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
         touch: fn(&Session, i64) -> Result<()>,
     ) -> Reply<T> {
-        let (reader, writer) = (self.reader.clone(), self.writer.clone());
+        let (reading, writer) = (self.read(work), self.writer.clone());
         Box::pin(async move {
-            let (row, old) = reader.call(work).await?;
+            let (row, old) = reading.await?;
             if let Some(key) = old {
                 // A disk that can't be written can still be read.
                 let _ = writer.call(move |s| touch(s, key)).await;
@@ -42,15 +68,15 @@ impl Sqlite {
 impl Store for Sqlite {
     fn create(&self, owner: &Owner, new: NewResponse) -> Reply<Lease> {
         let owner = owner.clone();
-        self.write(move |s| responses::create(s, &owner, &new))
+        self.change(move |s| responses::create(s, &owner, &new))
     }
 
     fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()> {
-        let (owner, writer) = (owner.clone(), self.writer.clone());
-        Box::pin(async move {
-            let log = pack(Chunk { first: 0, events: log })?;
-            writer.call(move |s| responses::enqueue(s, &owner, &new, &log)).await
-        })
+        let owner = owner.clone();
+        match pack(Chunk { first: 0, events: log }) {
+            Ok(log) => self.change(move |s| responses::enqueue(s, &owner, &new, &log)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()> {
@@ -77,21 +103,25 @@ impl Store for Sqlite {
         self.read_and_touch(move |s| read::response(s, &owner, &id), responses::touch)
     }
 
-    fn context(&self, owner: &Owner, link: &Link) -> Reply<Vec<ContextItem>> {
+    fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>> {
         let (owner, link) = (owner.clone(), link.clone());
-        self.read(move |s| read::context(s, &owner, &link))
+        self.read_paid(budget, move |s, budget| read::context(s, &owner, &link, budget))
     }
 
-    fn items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+    fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        let read =
-            move |s: &Session| Ok((read::items(s, &owner, &id, &page)?, read::to_touch(s, &owner, &id)?));
+        let read = move |s: &Session| {
+            let items = budget.run(|| read::items(s, &owner, &id, &page, &budget))?;
+            Ok((items, read::to_touch(s, &owner, &id)?))
+        };
         self.read_and_touch(read, responses::touch)
     }
 
-    fn item(&self, owner: &Owner, id: &str) -> Reply<Item> {
-        let (owner, id) = (owner.clone(), id.to_owned());
-        self.read(move |s| read::item(s, &owner, &id))
+    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<Item>>> {
+        let owner = owner.clone();
+        self.read_paid(budget, move |s, budget| {
+            ids.into_iter().map(|id| named::item(s, &owner, id, budget)).collect()
+        })
     }
 
     fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events> {
@@ -112,7 +142,7 @@ impl Store for Sqlite {
         items: Vec<Item>,
     ) -> Reply<Conversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.write(move |s| conversations::create(s, &owner, &id, &metadata, &items))
+        self.change(move |s| conversations::create(s, &owner, &id, &metadata, &items))
     }
 
     fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation> {
@@ -122,7 +152,7 @@ impl Store for Sqlite {
 
     fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.write(move |s| conversations::update(s, &owner, &id, metadata))
+        self.change(move |s| conversations::update(s, &owner, &id, metadata))
     }
 
     fn conversation_delete(&self, owner: &Owner, id: &str) -> Reply<()> {
@@ -132,12 +162,18 @@ impl Store for Sqlite {
 
     fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.write(move |s| conversations::append(s, &owner, &id, &items))
+        self.change(move |s| conversations::append(s, &owner, &id, &items))
     }
 
-    fn conversation_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+    fn conversation_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read_and_touch(move |s| conversations::items(s, &owner, &id, &page), conversations::touch)
+        let read = move |s: &Session| budget.run(|| conversations::items(s, &owner, &id, &page, &budget));
+        self.read_and_touch(read, conversations::touch)
+    }
+
+    fn conversation_len(&self, owner: &Owner, id: &str) -> Reply<u64> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.read(move |s| conversations::len(s, &owner, &id))
     }
 
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
@@ -152,7 +188,7 @@ impl Store for Sqlite {
 
     fn completion_create(&self, owner: &Owner, new: NewCompletion) -> Reply<Lease> {
         let owner = owner.clone();
-        self.write(move |s| completions::create(s, &owner, new))
+        self.change(move |s| completions::create(s, &owner, new))
     }
 
     fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion> {
@@ -160,20 +196,26 @@ impl Store for Sqlite {
         self.read_and_touch(move |s| completions::get(s, &owner, &id), responses::touch)
     }
 
-    fn completion_list(&self, owner: &Owner, tags: Vec<Tag>, page: Page) -> Reply<Completions> {
+    fn completion_list(
+        &self,
+        owner: &Owner,
+        tags: Vec<Tag>,
+        page: Page,
+        budget: Budget,
+    ) -> Reply<Completions> {
         let owner = owner.clone();
-        self.read(move |s| completions::list(s, &owner, &tags, &page))
+        self.read_paid(budget, move |s, budget| completions::list(s, &owner, tags, &page, budget))
     }
 
     fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.write(move |s| completions::retag(s, &owner, &id, &tags))
+        self.change(move |s| completions::retag(s, &owner, &id, &tags))
     }
 
-    fn completion_items(&self, owner: &Owner, id: &str, page: Page) -> Reply<Items> {
+    fn completion_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
         let read = move |s: &Session| {
-            let items = completions::items(s, &owner, &id, &page)?;
+            let items = budget.run(|| completions::items(s, &owner, &id, &page, &budget))?;
             Ok((items, completions::to_touch(s, &owner, &id)?))
         };
         self.read_and_touch(read, responses::touch)

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use store::{
-    Bounds, Error, Evicted, Full, ITEM_BYTES, Link, Order, Owner, Page, Purge, ROW_BYTES, Status, Target,
+    Bounds, Budget, Error, Evicted, Full, ITEM_BYTES, Link, Order, Owner, Page, Purge, ROW_BYTES, Status,
+    Target,
 };
 
-use crate::kit::{Kit, conversation, each, end, item, new, parent};
+use crate::kit::{Kit, conversation, each, end, item, named, new, parent};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -23,7 +24,7 @@ async fn stored(kit: &Kit, ids: &str) -> String {
     let mut stored = String::new();
     for id in ids.chars() {
         // Without a read that renews the age: an id that is taken is a duplicate.
-        let taken = kit.store.context(&kit.owner, &parent(&id.to_string())).await;
+        let taken = kit.store.context(&kit.owner, &parent(&id.to_string()), Budget::default()).await;
         stored.extend(taken.is_ok().then_some(id));
     }
     stored
@@ -120,7 +121,7 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
         // `a` was used by `b` thirty days ago.
         assert_eq!(stored(kit, "abc").await, "bc");
         assert_eq!(kit.store.conversation_get(&kit.owner, "v").await, Err(Error::NotFound));
-        assert_eq!(kit.store.item(&kit.owner, "e").await, Err(Error::NotFound));
+        assert_eq!(named(&*kit.store, &kit.owner, "e").await, Err(Error::NotFound));
         assert_eq!(kit.context(parent("c")).await.len(), 6);
         assert_eq!(kit.store.evict().await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
         kit.clock.advance(30 * DAY);
@@ -142,7 +143,10 @@ async fn whose_items_are_listed_is_used() {
         let page = || Page { order: Order::Ascending, limit: 20, after: None };
         for _ in 0..2 {
             kit.clock.advance(29 * DAY);
-            assert_eq!(kit.store.items(&kit.owner, "a", page()).await.unwrap().data.len(), 1);
+            assert_eq!(
+                kit.store.items(&kit.owner, "a", page(), Budget::default()).await.unwrap().data.len(),
+                1
+            );
         }
         assert_eq!(stored(kit, "a").await, "a");
     })

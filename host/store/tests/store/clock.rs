@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Error, Events, Evicted, Item, Link, NewCompletion, Order, Status, Target};
+use store::{Bounds, Budget, Error, Events, Evicted, Item, Link, NewCompletion, Order, Status, Target};
 
 use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent};
 
@@ -123,10 +123,12 @@ async fn lists_stay_in_the_order_in_which_things_were_made() {
             let (mut completions, mut entries) = (Vec::new(), Vec::new());
             for _ in 0..expected.len() {
                 let next = page(order, 1, completions.last().map(String::as_str));
-                let list = kit.store.completion_list(&kit.owner, vec![], next).await.unwrap();
+                let list =
+                    kit.store.completion_list(&kit.owner, vec![], next, Budget::default()).await.unwrap();
                 completions.extend(list.data.into_iter().map(|it| it.id));
                 let next = page(order, 1, entries.last().map(String::as_str));
-                let list = kit.store.conversation_items(&kit.owner, "v", next).await.unwrap();
+                let list =
+                    kit.store.conversation_items(&kit.owner, "v", next, Budget::default()).await.unwrap();
                 entries.extend(ids(&list.data).into_iter().map(str::to_owned));
             }
             assert_eq!((completions, entries), (expected.clone(), expected));

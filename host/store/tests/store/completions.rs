@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Error, Finished, Item, Lease, Link, NewCompletion, Order, Owner, Status, Tag, Target};
+use store::{
+    Bounds, Budget, Error, Finished, Item, Lease, Link, NewCompletion, Order, Owner, Status, Tag, Target,
+};
 
-use crate::kit::{Kit, each, end, ids, item, page, parent};
+use crate::kit::{Kit, each, end, ids, item, named, page, parent};
 
 fn tags(tags: &[(&str, &str)]) -> Vec<Tag> {
     tags.iter().map(|(name, value)| Tag { name: (*name).to_owned(), value: (*value).to_owned() }).collect()
@@ -29,7 +31,11 @@ async fn listed(
     limit: usize,
     after: Option<&str>,
 ) -> (Vec<String>, bool) {
-    let list = kit.store.completion_list(&kit.owner, tags(by), page(order, limit, after)).await.unwrap();
+    let list = kit
+        .store
+        .completion_list(&kit.owner, tags(by), page(order, limit, after), Budget::default())
+        .await
+        .unwrap();
     (list.data.into_iter().map(|completion| completion.id).collect(), list.more)
 }
 
@@ -46,13 +52,19 @@ async fn a_completion_is_read_changed_and_deleted() {
         let read = kit.store.completion_get(&kit.owner, "c").await.unwrap();
         assert_eq!((read.id.as_str(), &read.tags), ("c", &tags(&[("model", "m"), ("metadata.a", "1")])));
         assert_eq!(read.result, end(Status::Completed, "c").result);
-        let messages =
-            kit.store.completion_items(&kit.owner, "c", page(Order::Ascending, 9, None)).await.unwrap();
+        let messages = kit
+            .store
+            .completion_items(&kit.owner, "c", page(Order::Ascending, 9, None), Budget::default())
+            .await
+            .unwrap();
         assert_eq!(ids(&messages.data), ["c-0", "c-1"]);
         let changed = tags(&[("model", "m"), ("metadata.b", "longer than before")]);
         let read = kit.store.completion_retag(&kit.owner, "c", changed.clone()).await.unwrap();
         assert_eq!(read.tags, changed);
         assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Ok(read));
+        let by = async |tag| listed(kit, &[tag], Order::Ascending, 9, None).await.0;
+        assert_eq!(by(("metadata.b", "longer than before")).await, ["c"]);
+        assert_eq!(by(("metadata.a", "1")).await, Vec::<String>::new());
         sound(kit).await;
         assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Ok(()));
         assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Err(Error::NotFound));
@@ -112,8 +124,12 @@ async fn completions_are_listed_by_tags_in_pages() {
             list(&[("third", "' OR 1=1 --")], Order::Ascending, 9, None).await,
             (String::new(), false)
         );
-        let unknown =
-            kit.store.completion_list(&kit.owner, vec![], page(Order::Ascending, 9, Some("running")));
+        let unknown = kit.store.completion_list(
+            &kit.owner,
+            vec![],
+            page(Order::Ascending, 9, Some("running")),
+            Budget::default(),
+        );
         assert_eq!(unknown.await, Err(Error::NotFound));
     })
     .await;
@@ -128,9 +144,9 @@ async fn completions_and_responses_dont_know_each_other() {
         let (store, owner) = (&kit.store, &kit.owner);
         let all = || page(Order::Ascending, 9, None);
         assert_eq!(store.response(owner, "c").await, Err(Error::NotFound));
-        assert_eq!(store.items(owner, "c", all()).await, Err(Error::NotFound));
-        assert_eq!(store.item(owner, "c-0").await, Err(Error::NotFound));
-        assert_eq!(store.context(owner, &parent("c")).await, Err(Error::NotFound));
+        assert_eq!(store.items(owner, "c", all(), Budget::default()).await, Err(Error::NotFound));
+        assert_eq!(named(&**store, owner, "c-0").await, Err(Error::NotFound));
+        assert_eq!(store.context(owner, &parent("c"), Budget::default()).await, Err(Error::NotFound));
         assert_eq!(store.events_after(owner, "c", None).await, Err(Error::NotFound));
         assert_eq!(store.delete(owner, "c").await, Err(Error::NotFound));
         let cancel = Target::Id(owner.clone(), "c".to_owned());
@@ -138,13 +154,16 @@ async fn completions_and_responses_dont_know_each_other() {
         assert_eq!(kit.create("next", parent("c")).await, Err(Error::NotFound));
         assert_eq!(kit.create("c", Link::Alone).await, Err(Error::Duplicate));
         assert_eq!(store.completion_get(owner, "r").await, Err(Error::NotFound));
-        assert_eq!(store.completion_items(owner, "r", all()).await, Err(Error::NotFound));
+        assert_eq!(store.completion_items(owner, "r", all(), Budget::default()).await, Err(Error::NotFound));
         assert_eq!(store.completion_retag(owner, "r", vec![]).await, Err(Error::NotFound));
         assert_eq!(store.completion_delete(owner, "r").await, Err(Error::NotFound));
         // Nor does another owner.
         let bob = Owner::new("bob");
         assert_eq!(store.completion_get(&bob, "c").await, Err(Error::NotFound));
-        assert_eq!(store.completion_list(&bob, vec![], all()).await.map(|list| list.data.len()), Ok(0));
+        assert_eq!(
+            store.completion_list(&bob, vec![], all(), Budget::default()).await.map(|list| list.data.len()),
+            Ok(0)
+        );
         assert_eq!(store.completion_delete(&bob, "c").await, Err(Error::NotFound));
         assert!(store.completion_get(owner, "c").await.is_ok() && store.response(owner, "r").await.is_ok());
     })

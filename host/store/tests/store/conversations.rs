@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Error, Link, NewResponse, Order, Status, Target};
+use store::{Bounds, Budget, Error, Link, NewResponse, Order, Status, Target};
 
-use crate::kit::{conversation, each, end, ids, item, new, page, parent};
+use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 
 #[tokio::test]
 async fn a_response_adds_its_items_when_it_completes() {
@@ -19,7 +19,11 @@ async fn a_response_adds_its_items_when_it_completes() {
             kit.store.finish(Target::Lease(lease), end(status, id)).await.unwrap();
             assert_eq!(kit.context(conversation("v")).await.len(), entries);
         }
-        let list = kit.store.items(&kit.owner, "d", page(Order::Ascending, 9, None)).await.unwrap();
+        let list = kit
+            .store
+            .items(&kit.owner, "d", page(Order::Ascending, 9, None), Budget::default())
+            .await
+            .unwrap();
         assert_eq!(ids(&list.data), ["first", "a-in", "a-out", "d-in"]);
     })
     .await;
@@ -49,9 +53,12 @@ async fn items_are_listed_found_and_removed() {
         assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await, Err(Error::NotFound));
         assert_eq!(kit.store.conversation_item(&kit.owner, "v", "b").await, Err(Error::NotFound));
         assert_eq!(kit.store.conversation_item(&kit.owner, "v", "c").await, Ok(item("c")));
-        assert_eq!(kit.store.item(&kit.owner, "c").await, Ok(item("c")));
-        let list =
-            kit.store.conversation_items(&kit.owner, "v", page(Order::Descending, 1, None)).await.unwrap();
+        assert_eq!(named(&*kit.store, &kit.owner, "c").await, Ok(item("c")));
+        let list = kit
+            .store
+            .conversation_items(&kit.owner, "v", page(Order::Descending, 1, None), Budget::default())
+            .await
+            .unwrap();
         assert_eq!((ids(&list.data), list.more), (vec!["c"], true));
     })
     .await;
@@ -72,9 +79,9 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
                 loop {
                     let asked = page(order, 2, after.as_deref());
                     let list = if of_response {
-                        kit.store.items(&kit.owner, "r", asked).await.unwrap()
+                        kit.store.items(&kit.owner, "r", asked, Budget::default()).await.unwrap()
                     } else {
-                        kit.store.conversation_items(&kit.owner, "v", asked).await.unwrap()
+                        kit.store.conversation_items(&kit.owner, "v", asked, Budget::default()).await.unwrap()
                     };
                     after = list.data.last().map(|item| item.id.clone());
                     pages.push(ids(&list.data).join(" "));
@@ -86,7 +93,10 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
             }
         }
         let unknown = page(Order::Ascending, 2, Some("x"));
-        assert_eq!(kit.store.conversation_items(&kit.owner, "v", unknown).await, Err(Error::NotFound));
+        assert_eq!(
+            kit.store.conversation_items(&kit.owner, "v", unknown, Budget::default()).await,
+            Err(Error::NotFound)
+        );
     })
     .await;
 }
@@ -101,7 +111,7 @@ async fn a_conversation_that_is_read_stays() {
             kit.clock.advance(Duration::from_hours(20 * 24));
             kit.store.conversation_get(&kit.owner, "read").await.unwrap();
             let all = page(Order::Ascending, 9, None);
-            kit.store.conversation_items(&kit.owner, "listed", all).await.unwrap();
+            kit.store.conversation_items(&kit.owner, "listed", all, Budget::default()).await.unwrap();
         }
         assert_eq!(kit.store.conversation_get(&kit.owner, "left").await, Err(Error::NotFound));
     })

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use store::{
-    End, Error, Events, Link, NewCompletion, OpenCause, Options, Owner, Record, Sqlite, Status, Store, Tag,
-    Target, backup,
+    Budget, End, Error, Events, Link, NewCompletion, OpenCause, Options, Owner, Record, Sqlite, Status,
+    Store, Tag, Target, backup,
 };
 
 use crate::kit::{chunk, conversation, end, item, new, parent, path};
@@ -181,7 +181,7 @@ async fn write_fixture(store: &Sqlite) {
 async fn read_fixture(store: &Sqlite, schema: usize) {
     let alice = Owner::new("alice");
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
-    let context = async |link| store.context(&alice, &link).await.unwrap();
+    let context = async |link| store.context(&alice, &link, Budget::default()).await.unwrap();
     assert_eq!(context(parent("b")).await.len(), 4);
     assert_eq!(context(conversation("v")).await.len(), 3);
     let events = store.events_after(&alice, "d", None).await.unwrap();

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use seeded::SplitMix64;
 use store::{
-    Bounds, End, Events, Finished, Link, Options, Owner, Response, Sqlite, State, Status, Store, Target,
+    Bounds, Budget, End, Events, Finished, Link, Options, Owner, Response, Sqlite, State, Status, Store,
+    Target,
 };
 
 use crate::kit::{chunk, end, item, new, parent, path};
@@ -148,7 +149,10 @@ pub(crate) async fn whole(store: &Sqlite, id: &str) -> Response {
     let response = store.response(&alice(), id).await.unwrap();
     assert_eq!(response.request, format!("request {id}").into_bytes());
     let page = crate::kit::page(store::Order::Descending, 1, None);
-    assert_eq!(store.items(&alice(), id, page).await.unwrap().data, [item(&format!("{id}-in"))]);
+    assert_eq!(
+        store.items(&alice(), id, page, Budget::default()).await.unwrap().data,
+        [item(&format!("{id}-in"))]
+    );
     if let State::Ended(outcome) = &response.state {
         assert_eq!(outcome.result, format!("result {id}").into_bytes());
         assert_eq!(outcome.output, [item(&format!("{id}-out"))]);

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use store::{
-    Bounds, Chunk, Clock, End, Finished, Item, Lease, Link, NewResponse, Options, Order, Owner, Page, Sqlite,
-    Status, Store, Target,
+    Bounds, Budget, Chunk, Clock, End, Error, Finished, Item, Lease, Link, NewResponse, Options, Order,
+    Owner, Page, Sqlite, Status, Store, Target,
 };
 
 /// A store and what a test needs to drive it.
@@ -92,7 +92,13 @@ impl Kit {
 
     /// Ids of the context of a link.
     pub(crate) async fn context(&self, link: Link) -> Vec<String> {
-        self.store.context(&self.owner, &link).await.unwrap().into_iter().map(|c| c.item.id).collect()
+        self.store
+            .context(&self.owner, &link, Budget::default())
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|c| c.item.id)
+            .collect()
     }
 }
 
@@ -131,8 +137,14 @@ pub(crate) fn chunk(first: u64, count: u64) -> Chunk {
     Chunk { first, events: (first..first + count).map(|n| format!("event {n}").into()).collect() }
 }
 
+/// The item of an id.
+pub(crate) async fn named(store: &dyn Store, owner: &Owner, id: &str) -> store::Result<Item> {
+    let found = store.items_by_id(owner, vec![id.to_owned()], Budget::default()).await?;
+    found.into_iter().next().flatten().ok_or(Error::NotFound)
+}
+
 pub(crate) fn page(order: Order, limit: usize, after: Option<&str>) -> Page {
-    Page { order, limit, after: after.map(str::to_owned) }
+    Page { order, limit, bytes: u64::MAX, after: after.map(str::to_owned) }
 }
 
 pub(crate) fn ids(items: &[Item]) -> Vec<&str> {

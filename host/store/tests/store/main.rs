@@ -14,6 +14,8 @@ mod kill;
 
 mod kit;
 mod model;
+mod paid;
+mod pieces;
 mod property;
 
 mod responses;

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use store::{
-    Bounds, Chunk, End, Events, Evicted, Finished, Item, Lease, Link, NewResponse, Order, Owner, State,
-    Status, Target,
+    Bounds, Budget, Chunk, End, Events, Evicted, Finished, Item, Lease, Link, NewResponse, Order, Owner,
+    State, Status, Target,
 };
 
-use crate::kit::{Kit, chunk, each, page};
+use crate::kit::{Kit, chunk, each, named, page};
 use crate::model::{Limits, Model};
 use steps::{IDS, Name, Step, step};
 
@@ -196,18 +196,18 @@ impl Program<'_> {
         let (model, store) = (&mut self.model, &self.kit.store);
         let (owner, id) = (owner(name.0), response(name.1));
         for link in [Link::Parent(id.clone()), Link::Conversation(conversation(name.1))] {
-            let context = store.context(&owner, &link).await;
+            let context = store.context(&owner, &link, Budget::default()).await;
             let context = context.map(|context| context.into_iter().map(|c| c.item).collect::<Vec<_>>());
             assert_eq!(context, model.context(&owner, &link));
         }
         let all = || page(Order::Ascending, 1000, None);
-        let entries = store.conversation_items(&owner, &conversation(name.1), all()).await;
+        let entries = store.conversation_items(&owner, &conversation(name.1), all(), Budget::default()).await;
         assert_eq!(entries.map(|list| list.data), model.entries(&owner, &conversation(name.1)));
         model.read_conversation(&owner, &conversation(name.1));
         let item = format!("i{}", name.1);
-        assert_eq!(store.item(&owner, &item).await.ok(), model.item(&owner, &item));
+        assert_eq!(named(&**store, &owner, &item).await.ok(), model.item(&owner, &item));
         let found = model.find(&owner, &id);
-        let items = store.items(&owner, &id, all()).await.map(|list| list.data);
+        let items = store.items(&owner, &id, all(), Budget::default()).await.map(|list| list.data);
         assert_eq!(items, found.clone().map(|index| model.items(index)));
         let log = store.events_after(&owner, &id, None).await;
         let read = store.response(&owner, &id).await;

@@ -1,8 +1,8 @@
 //! Responses: chains, the end, reads, deletion, owners.
 
-use store::{Bounds, Error, Finished, Link, Order, Owner, State, Status, Target, TooLong};
+use store::{Bounds, Budget, Error, Finished, Link, Order, Owner, State, Status, Target, TooLong};
 
-use crate::kit::{conversation, each, end, ids, item, new, page, parent};
+use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 
 #[tokio::test]
 async fn a_response_is_read_as_it_was_written() {
@@ -64,7 +64,10 @@ async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
         kit.store.finish(Target::Lease(lease), end(Status::Failed, "failed")).await.unwrap();
         for id in ["running", "failed", "unknown"] {
             assert_eq!(kit.create("child", parent(id)).await, Err(Error::NotFound));
-            assert_eq!(kit.store.context(&kit.owner, &parent(id)).await, Err(Error::NotFound));
+            assert_eq!(
+                kit.store.context(&kit.owner, &parent(id), Budget::default()).await,
+                Err(Error::NotFound)
+            );
         }
     })
     .await;
@@ -75,8 +78,9 @@ async fn input_is_paged_in_both_orders() {
     each(Bounds::default(), async |kit| {
         kit.complete("a", Link::Alone).await;
         kit.complete("b", parent("a")).await;
-        let list =
-            async |order, limit, after| kit.store.items(&kit.owner, "b", page(order, limit, after)).await;
+        let list = async |order, limit, after| {
+            kit.store.items(&kit.owner, "b", page(order, limit, after), Budget::default()).await
+        };
         let all = list(Order::Descending, 20, None).await.unwrap();
         assert_eq!((ids(&all.data), all.more), (vec!["b-in", "a-out", "a-in"], false));
         let first = list(Order::Ascending, 2, None).await.unwrap();
@@ -98,7 +102,7 @@ async fn deleted_response_is_unknown_and_unneeded_items_go() {
             assert_eq!(kit.store.delete(&kit.owner, id).await, Ok(()));
             assert_eq!(kit.store.delete(&kit.owner, id).await, Err(Error::NotFound));
             assert_eq!(kit.store.response(&kit.owner, id).await, Err(Error::NotFound));
-            assert_eq!(kit.store.item(&kit.owner, &format!("{id}-in")).await, Err(Error::NotFound));
+            assert_eq!(named(&*kit.store, &kit.owner, &format!("{id}-in")).await, Err(Error::NotFound));
             assert_eq!(kit.create("d", parent(id)).await, Err(Error::NotFound));
         }
         assert_eq!(kit.context(parent("c")).await, ["a-in", "a-out", "b-in", "b-out", "c-in", "c-out"]);
@@ -133,9 +137,9 @@ async fn an_item_is_found_by_its_id_and_the_newest_wins() {
             response.input[0] = store::Item { id: "twice".into(), body: body.into() };
             kit.store.create(&kit.owner, response).await.unwrap();
         }
-        assert_eq!(kit.store.item(&kit.owner, "twice").await.unwrap().body, b"new");
+        assert_eq!(named(&*kit.store, &kit.owner, "twice").await.unwrap().body, b"new");
         kit.store.delete(&kit.owner, "new").await.unwrap();
-        assert_eq!(kit.store.item(&kit.owner, "twice").await.unwrap().body, b"old");
+        assert_eq!(named(&*kit.store, &kit.owner, "twice").await.unwrap().body, b"old");
     })
     .await;
 }
@@ -151,22 +155,25 @@ async fn another_owners_ids_are_unknown_ones() {
             let nothing = Err(Error::NotFound);
             let any = || page(Order::Ascending, 9, None);
             assert_eq!(store.response(&bob, response).await.map(drop), nothing);
-            assert_eq!(store.items(&bob, response, any()).await.map(drop), nothing);
+            assert_eq!(store.items(&bob, response, any(), Budget::default()).await.map(drop), nothing);
             assert_eq!(store.events_after(&bob, response, None).await.map(drop), nothing);
             assert_eq!(store.delete(&bob, response).await, nothing);
             assert_eq!(store.create(&bob, new("n", parent(response))).await.map(drop), nothing);
             assert_eq!(store.create(&bob, new("n", conversation(conv))).await.map(drop), nothing);
             assert_eq!(store.enqueue(&bob, new("n", parent(response)), vec![]).await.map(drop), nothing);
-            assert_eq!(store.context(&bob, &parent(response)).await.map(drop), nothing);
-            assert_eq!(store.context(&bob, &conversation(conv)).await.map(drop), nothing);
+            assert_eq!(store.context(&bob, &parent(response), Budget::default()).await.map(drop), nothing);
+            assert_eq!(store.context(&bob, &conversation(conv), Budget::default()).await.map(drop), nothing);
             let cancel = Target::Id(bob.clone(), response.into());
             assert_eq!(store.finish(cancel, end(Status::Cancelled, "n")).await.map(drop), nothing);
-            assert_eq!(store.item(&bob, &format!("{response}-in")).await.map(drop), nothing);
-            assert_eq!(store.item(&bob, entry).await.map(drop), nothing);
+            assert_eq!(named(&**store, &bob, &format!("{response}-in")).await.map(drop), nothing);
+            assert_eq!(named(&**store, &bob, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_get(&bob, conv).await.map(drop), nothing);
             assert_eq!(store.conversation_update(&bob, conv, vec![]).await.map(drop), nothing);
             assert_eq!(store.conversation_append(&bob, conv, vec![]).await.map(drop), nothing);
-            assert_eq!(store.conversation_items(&bob, conv, any()).await.map(drop), nothing);
+            assert_eq!(
+                store.conversation_items(&bob, conv, any(), Budget::default()).await.map(drop),
+                nothing
+            );
             assert_eq!(store.conversation_item(&bob, conv, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_remove(&bob, conv, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_delete(&bob, conv).await, nothing);

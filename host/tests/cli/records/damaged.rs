@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Recorded, Records, host, lines, replay, text_of, write};
+use super::{Recorded, Records, errors_of, host, lines, replay, text_of, write};
 
 /// A record of a streamed answer.
 fn record() -> (Records, PathBuf) {
@@ -19,7 +19,7 @@ fn record() -> (Records, PathBuf) {
 /// Replays a file that can't be; returns the only line on stderr.
 fn refusal(file: &Path) -> String {
     let output = replay(&[file.to_owned()], &[]);
-    let error = text_of(&output.stderr);
+    let error = errors_of(&output);
     assert_eq!(output.status.code(), Some(1), "{error}{}", text_of(&output.stdout));
     assert_eq!((error.lines().count(), output.stdout.len()), (1, 0), "{error}");
     error
@@ -42,7 +42,7 @@ fn records_that_were_cut_off_replay_as_far_as_they_go() {
     for size in [0, 3, 20, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&cut, &bytes[..size]).unwrap();
         let output = replay(std::slice::from_ref(&cut), &[]);
-        let error = text_of(&output.stderr);
+        let error = errors_of(&output);
         assert!(output.status.success() || error.lines().count() == 1, "{size}: {error}");
     }
 }
@@ -145,7 +145,7 @@ fn a_record_with_any_lie_ends_in_words() {
     }
     assert!(known.len() >= 6 && files.len() > 200, "{known:?} {}", files.len());
     let output = replay(&files, &[]);
-    let (out, error) = (text_of(&output.stdout), text_of(&output.stderr));
+    let (out, error) = (text_of(&output.stdout), errors_of(&output));
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(!error.contains("panicked") && !error.contains('\u{1b}'), "{error}");
     let of_files = |text: &str, start: &str| text.lines().filter(|line| line.starts_with(start)).count();
@@ -183,4 +183,32 @@ fn a_record_that_swells_is_refused_in_bounded_memory() {
     encoder.finish().unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
     assert!(refusal(&path).contains("line 2 has more than 16 MiB"));
+}
+
+/// A record may come from anybody, and a device has no end.
+#[test]
+fn files_that_a_record_names_are_shown_regular_and_bounded() {
+    let (records, file) = record();
+    let all = lines(&file);
+    let path = records.0.path().join("foreign.slrec");
+    let with = |switch: &str| {
+        let mut lines = all.clone();
+        lines[0]["head"]["switches"].as_array_mut().unwrap().push(json!(switch));
+        write(&path, &lines);
+    };
+    for switch in
+        ["--chat-template=/dev/zero", "--chat-template=m=/dev/zero", "--mcp=/dev/zero", "--model=/dev/null"]
+    {
+        with(switch);
+        let error = refusal(&path);
+        assert!(error.contains(&format!("it names {switch:?}, which is no file and no folder")), "{error}");
+    }
+    let large = records.0.path().join("large.jinja");
+    std::fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+    let switch = format!("--chat-template={}", large.display());
+    with(&switch);
+    let output = replay(std::slice::from_ref(&path), &[]);
+    let error = text_of(&output.stderr);
+    assert!(error.lines().any(|line| line.starts_with("note: ") && line.ends_with(&switch)), "{error}");
+    assert!(error.lines().last().unwrap().contains("it has more than 4194304 bytes"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::{Recorded, lines, replay, text_of, with};
+use super::{Recorded, errors_of, lines, replay, with};
 
 const SECRET: &str = "Zanzibar";
 
@@ -72,6 +72,6 @@ fn redacted_records_hold_nothing_of_the_request() {
     );
     assert!(all.iter().any(|line| line.get("step").is_some()));
     let output = replay(&records.files(), &[]);
-    let error = text_of(&output.stderr);
+    let error = errors_of(&output);
     assert!(!output.status.success() && error.contains("redacted") && error.lines().count() == 1, "{error}");
 }

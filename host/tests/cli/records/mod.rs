@@ -95,6 +95,12 @@ impl Records {
     }
 }
 
+/// What a replay says on stderr, but for the files that it reads.
+fn errors_of(output: &Output) -> String {
+    let text = text_of(&output.stderr);
+    text.lines().filter(|line| !line.starts_with("note: ")).map(|line| format!("{line}\n")).collect()
+}
+
 fn replay(files: &[PathBuf], arguments: &[&str]) -> Output {
     host().arg("replay").args(files).args(arguments).output().expect("the binary runs")
 }

@@ -271,6 +271,19 @@ fn a_parsed_text_comes_step_by_step() {
     assert_eq!((text.as_str(), ranges.len() > 4), (raw, true));
 }
 
+/// 256 KiB took 1.1 GiB.
+#[test]
+fn lines_are_paid_for_as_they_are_written() {
+    let (_server, admin) = start(&["--inspect", "--request-memory", "16", "--max-body", "4"]);
+    let raw = "x ".repeat(128 << 10);
+    let body = |step: usize| json!({"raw": raw, "parser": "none", "step": step}).to_string();
+    let answer = admin.post("/admin/parse", &body(1));
+    assert!(answer.starts_with("HTTP/1.1 400"), "{}", &answer[..200]);
+    assert!(answer.contains("--request-memory") && answer.contains("a larger `step`"), "{answer}");
+    let answer = admin.post("/admin/parse", &body(4096));
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"type\":\"end\""), "{answer}");
+}
+
 #[test]
 fn a_record_is_parsed_by_its_name() {
     let folder = tempfile::tempdir().unwrap();

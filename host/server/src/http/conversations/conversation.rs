@@ -25,9 +25,9 @@ pub(in super::super) async fn create(State(app): State<App>, asker: Asker, reque
 async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response, ApiError> {
     let read =
         |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
-    let (new, mut account) = check_json(app, request).await?.read_without_model(app, read).await?;
+    let (new, account) = check_json(app, request).await?.read_without_model(app, read).await?;
     let store = store(app)?;
-    let (items, warnings) = settle(app, &asker.owner(), new.items, &mut account).await?;
+    let (items, warnings, _account) = settle(app, &asker.owner(), new.items, account).await?;
     let id = Ids::random().next("conv_");
     let stored =
         store.conversation_create(&asker.owner(), &id, new.metadata, items).await.map_err(refusal)?;

@@ -2,22 +2,21 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use store::{Error, Item, Order, Owner};
+use store::{Item, Order, Owner};
 
 use super::super::answer::{answer, warn};
 use super::super::app::App;
 use super::super::asker::Asker;
-use super::super::body::{check_json, hold};
+use super::super::body::check_json;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::super::unpaid::unpaid;
+use super::super::stored::{Dereferenced, dereference};
 use super::conversation::shown;
 use api::conversations::{self, NewItems};
 use api::error::ApiError;
 use api::ids::Ids;
 use api::list;
-pub(crate) use api::responses::own_items::OwnItem;
 use api::{Defaults, Object};
 use model::accounts::Account;
 
@@ -27,29 +26,13 @@ pub(super) async fn settle(
     app: &App,
     owner: &Owner,
     new: NewItems,
-    account: &mut Account,
-) -> Result<(Vec<Item>, Vec<String>), ApiError> {
-    let (store, NewItems { items: given, mut warnings }) = (store(app)?, new);
-    let mut items = Vec::with_capacity(given.len());
-    for item in given {
-        match item {
-            OwnItem::Whole(item) => items.push(item),
-            OwnItem::Reference(id) => {
-                let _unpaid = unpaid(app).await?;
-                match store.item(owner, &id).await {
-                    Ok(item) => {
-                        hold(account, item.body.len())?;
-                        items.push(item);
-                    }
-                    Err(Error::NotFound) => {
-                        warnings.push("item_reference to an unknown item left out".to_owned());
-                    }
-                    Err(error) => return Err(refusal(error)),
-                }
-            }
-        }
-    }
-    Ok((items, warnings))
+    account: Account,
+) -> Result<(Vec<Item>, Vec<String>, Account), ApiError> {
+    let NewItems { items, mut warnings } = new;
+    let Dereferenced { items, unknown, account } = dereference(app, owner, account, items).await?;
+    let left_out = || "item_reference to an unknown item left out".to_owned();
+    warnings.extend(std::iter::repeat_with(left_out).take(unknown));
+    Ok((items, warnings, account))
 }
 
 /// Adds items, and shows them as a list.
@@ -66,9 +49,9 @@ async fn added(app: &App, id: Named<String>, asker: &Asker, request: Request) ->
     let id = named(id)?;
     let read =
         |body: &Object<'_>, defaults: &Defaults| conversations::add(body, defaults, &mut Ids::random());
-    let (new, mut account) = check_json(app, request).await?.read_without_model(app, read).await?;
+    let (new, account) = check_json(app, request).await?.read_without_model(app, read).await?;
     let store = store(app)?;
-    let (items, warnings) = settle(app, &asker.owner(), new, &mut account).await?;
+    let (items, warnings, account) = settle(app, &asker.owner(), new, account).await?;
     let list = list::json(&items, false);
     store.conversation_append(&asker.owner(), &id, items).await.map_err(refusal)?;
     let mut response = held_json(list, account);
@@ -83,11 +66,9 @@ pub(in super::super) async fn list(State(app): State<App>, id: Named<String>, as
 
 async fn listed(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let page = asker.query.page(Order::Descending)?;
-    let _unpaid = unpaid(app).await?;
-    let items = store.conversation_items(&asker.owner(), &id, page).await.map_err(refusal)?;
-    let bytes = items.data.iter().map(|item| item.body.len()).sum();
-    let account = asker.pay(app, bytes)?;
+    let page = asker.page(app, Order::Descending)?;
+    let read = |budget| store.conversation_items(&asker.owner(), &id, page, budget);
+    let (items, account) = asker.read(app, read).await?;
     Ok(held_json(list::json(&items.data, items.more), account))
 }
 
@@ -102,7 +83,7 @@ pub(in super::super) async fn item(
 
 async fn found(app: &App, ids: Named<(String, String)>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, (id, item)) = (store(app)?, named(ids)?);
-    let _unpaid = unpaid(app).await?;
+    let _turn = asker.turn(app).await?;
     let item = store.conversation_item(&asker.owner(), &id, &item).await.map_err(refusal)?;
     let account = asker.pay(app, item.body.len())?;
     Ok(held_json(item.body, account))

@@ -96,8 +96,12 @@ pub(in crate::http) fn register(models: &Models) {
     for name in [EXPORTED, LOST] {
         let _ = metrics::counter!(name);
     }
-    let budgets =
-        [Overdrawn::Memory, Overdrawn::PrincipalMemory, Overdrawn::Cpu { retry_after: Duration::ZERO }];
+    let budgets = [
+        Overdrawn::Memory,
+        Overdrawn::PrincipalMemory,
+        Overdrawn::Request { most: 0 },
+        Overdrawn::Cpu { retry_after: Duration::ZERO },
+    ];
     for budget in budgets {
         let _ = metrics::counter!("sluice_overdrawn_total", "what" => budget.what());
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use store::{Claimed, Events, NewResponse, Owner, Response, Store};
+use store::{Claimed, Events, Item, NewResponse, Owner, Page, Response, Store};
 
 use super::super::acceptance::start;
 use super::super::app::App;
-use super::super::body::CheckedBody;
+use super::super::body::{self, COPIES, CheckedBody};
 use super::super::caller::Caller;
+use super::super::reads::paid;
 use super::super::store_error::{refusal, store};
 use super::keeping::StoreKeeper;
 use super::request::StoredRequest;
@@ -20,7 +21,9 @@ use crate::answer::{Answer, Journal, Progress, Unstored};
 use api::error::ApiError;
 use api::event_buffer::EventBuffer;
 use api::machine::Machine;
-use api::responses::{Continuation, Ending, Queued, WholeInput};
+use api::responses::{Continuation, Ending, FoldedLog, Queued, WholeInput};
+use model::accounts::Account;
+use model::limits::Limits;
 
 /// Time between two looks for responses that other processes have queued, or that became free to
 /// run.
@@ -128,8 +131,8 @@ async fn begin(
     store: &Arc<dyn Store>,
     Claimed { lease, response }: &Claimed,
 ) -> Result<(Answer, u64), Ending> {
-    let events = events_of(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
-    let next = events.map_or(0, |events| events.len() as u64);
+    let log = folded_log(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
+    let next = log.map_or(0, |log| log.events());
     let caller = Caller::of_owner(lease.owner(), response.id.clone());
     loop {
         match attempt(app, store, &caller, lease.owner(), response, next).await {
@@ -152,39 +155,47 @@ async fn attempt(
     let request = StoredRequest::read(&response.request).map_err(|_| unreadable())?;
     let created_at = request.created_at();
     let body = request.body.ok_or_else(unreadable)?;
-    let items = all_items(store, owner, &response.id).await.map_err(refusal)?;
-    let none: &[Vec<u8>] = &[];
-    let whole = WholeInput::new(none, items.iter().map(|item| &*item.body), &app.limits)?;
+    let account = app.accounts.open(caller.principal.clone());
+    let read = |budget| store.items(owner, &response.id, Page::whole(), budget);
+    let (items, mut account) = paid(app, account, 1, read).await?;
+    let whole = whole_input(items.data, &mut account, &app.limits)?;
     let continuation = Continuation {
         store: true,
         queued: Some(Queued { id: response.id.clone(), created_at, events }),
         ..Continuation::with(whole)
     };
     let body = CheckedBody::of_text(app, &caller.principal, Bytes::from(body.get().to_owned())).await?;
-    start(app, caller, body, continuation).await
+    let answer = start(app, caller, body, continuation).await;
+    drop(account);
+    answer
 }
 
-/// The items of a response's input, with those that it continues.
-async fn all_items(store: &Arc<dyn Store>, owner: &Owner, id: &str) -> store::Result<Vec<store::Item>> {
-    let page = store::Page { order: store::Order::Ascending, limit: u32::MAX as usize, after: None };
-    Ok(store.items(owner, id, page).await?.data)
+/// The input of a response that has waited: all of it is its own. The account, which has paid for
+/// the items, pays for the text and for what reading copies of it.
+fn whole_input(items: Vec<Item>, account: &mut Account, limits: &Limits) -> Result<WholeInput, ApiError> {
+    let mut hold =
+        |bytes: usize, copies: usize| account.hold(bytes.saturating_mul(copies)).map_err(body::refusal);
+    let (none, bytes): ([&[u8]; 0], _) = ([], items.iter().map(|item| item.body.len()).sum());
+    hold(bytes, 1)?;
+    let whole = WholeInput::new(none, items.iter().map(|item| &*item.body), bytes, limits)?;
+    hold(whole.copied(), COPIES - 1)?;
+    Ok(whole)
 }
 
-/// All events of a response's log; none if it has no log.
-pub(super) async fn events_of(
+/// What the events of a response's log add up to, read piece by piece; none if it has no log.
+pub(super) async fn folded_log(
     store: &Arc<dyn Store>,
     owner: &Owner,
     response: &Response,
-) -> store::Result<Option<Vec<Vec<u8>>>> {
-    let mut all: Vec<Vec<u8>> = Vec::new();
+) -> store::Result<Option<FoldedLog>> {
+    let mut log = FoldedLog::default();
     loop {
-        let after = (all.len() as u64).checked_sub(1);
+        let after = log.events().checked_sub(1);
         match store.events_after(owner, &response.id, after).await? {
-            Events::Log { chunk, .. } if chunk.events.is_empty() => return Ok(Some(all)),
             Events::Log { chunk, end } => {
-                all.extend(chunk.events);
-                if end {
-                    return Ok(Some(all));
+                log.add(&chunk.events);
+                if end || chunk.events.is_empty() {
+                    return Ok(Some(log));
                 }
             }
             Events::Expired | Events::Unlogged => return Ok(None),

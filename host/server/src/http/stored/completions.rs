@@ -12,7 +12,6 @@ use super::super::asker::Asker;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::super::unpaid::unpaid;
 use super::super::update::{self, Stored};
 use super::keeping::{entered, kept};
 use crate::answer::Answer;
@@ -45,11 +44,11 @@ pub(in crate::http) async fn completions(State(app): State<App>, asker: Asker) -
 
 async fn listed(app: &App, asker: &Asker) -> Result<Response, ApiError> {
     let tags = stored::listed_by(&asker.query, app.limits.metadata)?;
-    let page = asker.query.page(Order::Ascending)?;
-    let _unpaid = unpaid(app).await?;
-    let found = store(app)?.completion_list(&asker.owner(), tags, page).await.map_err(refusal)?;
+    let (store, page) = (store(app)?, asker.page(app, Order::Ascending)?);
+    let read = |budget| store.completion_list(&asker.owner(), tags, page, budget);
+    let (found, account) = asker.read(app, read).await?;
     let items: Vec<Item> = found.data.into_iter().map(stored::shown).collect();
-    held_list(app, asker, &items, found.more)
+    Ok(held_json(list::json(&items, found.more), account))
 }
 
 /// `GET /v1/chat/completions/{id}`.
@@ -59,7 +58,7 @@ pub(in crate::http) async fn completion(State(app): State<App>, id: Named<String
 
 async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let _unpaid = unpaid(app).await?;
+    let _turn = asker.turn(app).await?;
     let completion = store.completion_get(&asker.owner(), &id).await.map_err(refusal)?;
     held(app, asker, completion)
 }
@@ -107,19 +106,14 @@ pub(in crate::http) async fn completion_messages(
 
 async fn messages(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let page = asker.query.page(Order::Ascending)?;
-    let _unpaid = unpaid(app).await?;
-    let items = store.completion_items(&asker.owner(), &id, page).await.map_err(refusal)?;
-    held_list(app, asker, &items.data, items.more)
+    let page = asker.page(app, Order::Ascending)?;
+    let read = |budget| store.completion_items(&asker.owner(), &id, page, budget);
+    let (items, account) = asker.read(app, read).await?;
+    Ok(held_json(list::json(&items.data, items.more), account))
 }
 
 fn held(app: &App, asker: &Asker, completion: store::Completion) -> Result<Response, ApiError> {
     let Item { body, .. } = stored::shown(completion);
     let account = asker.pay(app, body.len())?;
     Ok(held_json(body, account))
-}
-
-fn held_list(app: &App, asker: &Asker, items: &[Item], more: bool) -> Result<Response, ApiError> {
-    let account = asker.pay(app, items.iter().map(|item| item.body.len()).sum())?;
-    Ok(held_json(list::json(items, more), account))
 }

@@ -18,8 +18,8 @@ use crate::answer::{LogWriter, Policy, Progress, SseBody, event_log};
 use api::error::{ApiError, not_stored};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
-use api::responses::Ending;
 use api::responses::stored::push;
+use api::responses::{Ending, FoldedLog};
 use model::accounts::{Account, Principal};
 
 /// Shortest and longest time between two looks for events of a response that runs elsewhere.
@@ -147,7 +147,10 @@ impl Follower {
             last.events.get(read..).filter(|rest| !rest.is_empty()).map(<[_]>::to_vec)
         });
         let ending = Ending::Failed(error.into_failure());
-        let events = rest.unwrap_or_else(|| ending.without_log(&self.followed.object, next));
+        let events = rest.unwrap_or_else(|| {
+            let end = ending.end(&self.followed.object, Some(FoldedLog::unread(next)));
+            end.last.map(|chunk| chunk.events).unwrap_or_default()
+        });
         let mut buffer = EventBuffer::new();
         self.push(&events, &mut buffer);
         log.finish(&mut buffer);

@@ -1,4 +1,4 @@
-//! Stored responses: what a request continues (`resolve`), answers that are stored (`keeping`) or
+//! Stored responses: what a request continues (`resolve`) and refers to (`references`), answers that are stored (`keeping`) or
 //! run without a client (`background`), and the routes that read, follow, cancel and delete them.
 //!
 //! Invariants: nothing of a stored response is sent before it is committed. Every running response
@@ -8,6 +8,7 @@ mod background;
 mod completions;
 mod follow;
 mod keeping;
+mod references;
 mod request;
 mod resolve;
 mod routes;
@@ -20,6 +21,7 @@ pub(super) use completions::{
 };
 pub(super) use follow::{Followed, follow};
 pub(super) use keeping::keep;
+pub(super) use references::{Dereferenced, dereference};
 pub(super) use resolve::{Continues, Resolved, resolve};
 pub(super) use routes::{cancel, delete, input_items, one};
 pub(super) use running::Running;

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use store::{Error, Item, Link, Owner};
 
 use super::super::app::App;
+use super::super::body::{COPIES, CheckedBody};
+use super::super::reads::paid;
 use super::super::store_error::{refusal, store};
-use super::super::unpaid::unpaid;
+use super::references::{Dereferenced, dereference, reference};
 use api::error::ApiError;
 use api::responses::{Continuation, OwnItem, WholeInput, Wishes};
+use model::limits::Limits;
 
 /// Where the items are that a request continues.
 #[derive(Debug, Clone)]
@@ -46,56 +49,137 @@ pub(in crate::http) struct Resolved {
     pub(in crate::http) bare: Option<Vec<u8>>,
     /// Whether the client wants deltas padded.
     pub(in crate::http) pad: bool,
-    /// Items that the request continues, oldest first.
+    /// Items that the request continues, oldest first, if its answer is remembered.
     pub(in crate::http) before: Arc<[Vec<u8>]>,
+    /// Number of the items that it continues.
+    pub(in crate::http) continued: usize,
 }
 
-impl Resolved {
-    /// Bytes that it holds.
-    pub(in crate::http) fn size(&self) -> usize {
-        self.input.iter().map(|item| item.body.len()).sum()
+/// The items that a request continues. Those that are kept for later are copied to be read.
+enum Before {
+    Once(Vec<Vec<u8>>),
+    Kept(Arc<[Vec<u8>]>),
+}
+
+impl Before {
+    fn len(&self) -> usize {
+        match self {
+            Self::Once(items) => items.len(),
+            Self::Kept(items) => items.len(),
+        }
+    }
+
+    /// Their size, in bytes.
+    fn size(&self) -> usize {
+        match self {
+            Self::Once(items) => items.iter().map(Vec::len).sum(),
+            Self::Kept(items) => items.iter().map(Vec::len).sum(),
+        }
+    }
+
+    /// Bytes of the copies that are made to read them.
+    fn copied(&self) -> usize {
+        match self {
+            Self::Once(_) => 0,
+            Self::Kept(_) => self.size(),
+        }
+    }
+
+    /// The items that are kept.
+    fn kept(&self) -> Arc<[Vec<u8>]> {
+        match self {
+            Self::Once(_) => Arc::new([]),
+            Self::Kept(items) => Arc::clone(items),
+        }
+    }
+
+    /// The input of these items and a request's own ones.
+    fn with(self, own: &[Item], limits: &Limits) -> Result<WholeInput, ApiError> {
+        let bytes = self.size() + size(own);
+        let own = own.iter().map(|item| &*item.body);
+        match self {
+            Self::Once(items) => WholeInput::new(items, own, bytes, limits),
+            Self::Kept(items) => WholeInput::new(items.iter(), own, bytes, limits),
+        }
     }
 }
 
-/// Resolves what `wishes` refer to: what the request is read with, and what is stored of it.
+/// Resolves what `wishes` refer to: what the request is read with, and what is stored of it. The
+/// body's account pays for all of it.
 ///
 /// # Errors
 /// 400 `previous_response_not_found` where the response to be continued is unknown, runs or failed;
-/// 404 for an unknown conversation; and the store's own.
+/// 404 for an unknown conversation; the refusal of an overdrawn account; and the store's own.
 pub(in crate::http) async fn resolve(
     app: &App,
     owner: &Owner,
+    body: CheckedBody,
     mut wishes: Wishes,
     continues: Continues,
-) -> Result<(Continuation, Resolved), ApiError> {
-    let (before, link) = match continues {
-        Continues::Remembered(items) => (items, Link::Alone),
-        Continues::AsTheBodySays | Continues::ToRemember => {
-            (before(app, owner, &wishes.link).await?, wishes.link.clone())
-        }
+) -> Result<(CheckedBody, Continuation, Resolved), ApiError> {
+    let (mut body, before, link) = continued(app, owner, body, wishes.link.clone(), continues).await?;
+    let own = wishes.own.take().unwrap_or_default();
+    let needs_whole = before.len() > 0 || own.iter().any(|item| reference(item).is_some());
+    // Their copies in the store; those of references are paid for when they are read.
+    body.hold(own.iter().map(whole_size).sum(), 1)?;
+    let pay = async |account| {
+        let Dereferenced { items, unknown, account } = dereference(app, owner, account, own).await?;
+        Ok(((items, unknown), account))
     };
-    let needs_whole = !before.is_empty() || wishes.own.iter().flatten().any(refers);
-    let (mut input, mut unknown_references) = (Vec::new(), 0);
-    for item in wishes.own.take().into_iter().flatten() {
-        match item {
-            OwnItem::Whole(item) => input.push(item),
-            OwnItem::Reference(id) => match store(app)?.item(owner, &id).await {
-                Ok(item) => input.push(item),
-                Err(Error::NotFound) => unknown_references += 1,
-                Err(error) => return Err(refusal(error)),
-            },
-        }
-    }
-    let own = input.iter().map(|item| &*item.body);
-    let whole = needs_whole.then(|| WholeInput::new(&before, own, &app.limits)).transpose()?;
+    let (body, (input, unknown_references)) = body.pay(pay).await?;
+    let (kept, count) = (before.kept(), before.len());
+    let (body, input, whole) =
+        if needs_whole { read_whole(app, body, before, input).await? } else { (body, input, None) };
     let continuation =
         Continuation { whole, store: wishes.store, unknown_references, prompt_only: false, queued: None };
     let Wishes { background, bare, pad, .. } = wishes;
-    Ok((continuation, Resolved { background, link, input, bare, pad, before }))
+    let resolved = Resolved { background, link, input, bare, pad, before: kept, continued: count };
+    Ok((body, continuation, resolved))
 }
 
-fn refers(item: &OwnItem) -> bool {
-    matches!(item, OwnItem::Reference(_))
+/// What a request continues, and how its response is linked in the store.
+async fn continued(
+    app: &App,
+    owner: &Owner,
+    body: CheckedBody,
+    link: Link,
+    continues: Continues,
+) -> Result<(CheckedBody, Before, Link), ApiError> {
+    let is_kept = continues.wants_items();
+    if let Continues::Remembered(items) = continues {
+        return Ok((body, Before::Kept(items), Link::Alone));
+    }
+    let (body, items) = read_before(app, owner, body, &link).await?;
+    let before = if is_kept { Before::Kept(items.into()) } else { Before::Once(items) };
+    Ok((body, before, link))
+}
+
+/// The items of a request as one input. It is charged for the text, and for what reading copies of
+/// it.
+async fn read_whole(
+    app: &App,
+    mut body: CheckedBody,
+    before: Before,
+    own: Vec<Item>,
+) -> Result<(CheckedBody, Vec<Item>, Option<WholeInput>), ApiError> {
+    body.hold(before.copied() + size(&own), 1)?;
+    let make = move |limits: &Limits| Ok((before.with(&own, limits)?, own));
+    let (mut body, (whole, own)) = body.make(app, usize::MAX, make).await?;
+    body.hold(whole.copied(), COPIES - 1)?;
+    Ok((body, own, Some(whole)))
+}
+
+/// Size of an item that was sent whole, in bytes.
+fn whole_size(item: &OwnItem) -> usize {
+    match item {
+        OwnItem::Whole(item) => item.body.len(),
+        OwnItem::Reference(_) => 0,
+    }
+}
+
+/// Size of items, in bytes.
+fn size(items: &[Item]) -> usize {
+    items.iter().map(|item| item.body.len()).sum()
 }
 
 /// Checks that a conversation is still as it was read, now that this response has claimed it:
@@ -104,21 +188,28 @@ fn refers(item: &OwnItem) -> bool {
 /// # Errors
 /// 400 `conversation_locked` if it isn't.
 pub(super) async fn check_unchanged(app: &App, owner: &Owner, resolved: &Resolved) -> Result<(), ApiError> {
-    let Link::Conversation(_) = &resolved.link else { return Ok(()) };
-    let _unpaid = unpaid(app).await?;
-    let now = before(app, owner, &resolved.link).await?;
-    if now.len() == resolved.before.len() { Ok(()) } else { Err(refusal(Error::Locked)) }
+    let Link::Conversation(id) = &resolved.link else { return Ok(()) };
+    let now = store(app)?.conversation_len(owner, id).await.map_err(refusal)?;
+    if now == resolved.continued as u64 { Ok(()) } else { Err(refusal(Error::Locked)) }
 }
 
-async fn before(app: &App, owner: &Owner, link: &Link) -> Result<Arc<[Vec<u8>]>, ApiError> {
+/// Items that a request continues, which its account pays for once: they become its input.
+async fn read_before(
+    app: &App,
+    owner: &Owner,
+    body: CheckedBody,
+    link: &Link,
+) -> Result<(CheckedBody, Vec<Vec<u8>>), ApiError> {
     if *link == Link::Alone {
-        return Ok(Arc::new([]));
+        return Ok((body, Vec::new()));
     }
-    let items = store(app)?.context(owner, link).await.map_err(|error| match (link, error) {
-        (Link::Parent(_), Error::NotFound) => previous_not_found(),
-        (_, error) => refusal(error),
+    let store = store(app)?;
+    let pay = async |account| paid(app, account, 1, |budget| store.context(owner, link, budget)).await;
+    let (body, items) = body.pay(pay).await.map_err(|error| match link {
+        Link::Parent(_) if error.status == 404 => previous_not_found(),
+        _ => error,
     })?;
-    Ok(items.into_iter().map(|context| context.item.body).collect())
+    Ok((body, items.into_iter().map(|context| context.item.body).collect()))
 }
 
 /// 400: a response to be continued isn't there. It names no id, so that an id of another owner gets

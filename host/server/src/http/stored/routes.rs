@@ -13,8 +13,7 @@ use super::super::asker::Asker;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::super::unpaid::unpaid;
-use super::background::events_of;
+use super::background::folded_log;
 use super::follow::{Followed, follow};
 use super::request::{StoredRequest, Unreadable};
 use api::deleted::Deletion;
@@ -34,7 +33,7 @@ pub(in crate::http) async fn one(State(app): State<App>, id: Named<String>, aske
 
 async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let _unpaid = unpaid(app).await?;
+    let _turn = asker.turn(app).await?;
     let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
     if !stored::events_are_asked_for(&asker.query)? {
         return show(app, asker, &response);
@@ -102,7 +101,7 @@ async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
         let response = store.response(&owner, &id).await.map_err(refusal)?;
         check_background(&response)?;
         if matches!(response.state, Progress::Ended(_)) || end(app, &owner, &response).await? {
-            let _unpaid = unpaid(app).await?;
+            let _turn = asker.turn(app).await?;
             let response = store.response(&owner, &id).await.map_err(refusal)?;
             return show(app, asker, &response);
         }
@@ -114,8 +113,8 @@ async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
 async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
     let store = store(app)?;
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    let events = events_of(store, owner, response).await.map_err(refusal)?;
-    let end = Ending::Cancelled.end(request.object.get(), events.as_deref());
+    let log = folded_log(store, owner, response).await.map_err(refusal)?;
+    let end = Ending::Cancelled.end(request.object.get(), log);
     match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
         Ok(Finished::Now | Finished::Before(_)) => Ok(true),
         Err(Error::Sequence { .. }) => Ok(false),
@@ -146,9 +145,7 @@ pub(in crate::http) async fn input_items(
 
 async fn inputs(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
     let (store, id) = (store(app)?, named(id)?);
-    let page = asker.query.page(Order::Descending)?;
-    let _unpaid = unpaid(app).await?;
-    let items = store.items(&asker.owner(), &id, page).await.map_err(refusal)?;
-    let account = asker.pay(app, items.data.iter().map(|item| item.body.len()).sum())?;
+    let page = asker.page(app, Order::Descending)?;
+    let (items, account) = asker.read(app, |budget| store.items(&asker.owner(), &id, page, budget)).await?;
     Ok(held_json(list::json(&items.data, items.more), account))
 }

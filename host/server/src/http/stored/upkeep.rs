@@ -7,7 +7,7 @@ use std::time::Duration;
 use store::{Claimed, End, Lease, Status, Store, Target};
 
 use super::super::app::App;
-use super::background::events_of;
+use super::background::folded_log;
 use super::request::{StoredRequest, Unreadable};
 use super::running::Running;
 use api::responses::Ending;
@@ -94,8 +94,8 @@ pub(super) async fn end(
     let unreadable = |unreadable: Unreadable| store::Error::Unavailable(unreadable.to_string());
     let ended = async {
         let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-        let events = events_of(store, lease.owner(), &response).await?;
-        let end = ending.end(request.object.get(), events.as_deref());
+        let log = folded_log(store, lease.owner(), &response).await?;
+        let end = ending.end(request.object.get(), log);
         let last = end.last.clone().map(Arc::new);
         let stored = store.finish(Target::Lease(lease.clone()), end).await;
         if let (Err(store::Error::Unavailable(_)), Some(last)) = (&stored, last) {

@@ -1,0 +1,146 @@
+//! Reads that are paid for: each body before it is read, and pages that end at a bound of bytes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use store::{
+    Bounds, Budget, Error, Item, Link, NewCompletion, NewResponse, Order, Page, Payer, Status, Target,
+};
+
+use crate::kit::{Kit, conversation, each, end, ids, parent};
+
+/// Size of each item.
+const SIZE: u64 = 1000;
+
+/// A payer with so many bytes, which notes what it was asked for.
+struct Purse {
+    has: AtomicU64,
+    asked: Mutex<Vec<u64>>,
+    ran: AtomicU64,
+}
+
+impl Purse {
+    fn with(bytes: u64) -> Arc<Self> {
+        Arc::new(Self { has: bytes.into(), asked: Mutex::default(), ran: AtomicU64::new(0) })
+    }
+
+    fn asked(&self) -> Vec<u64> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Payer for Purse {
+    fn pay(&self, bytes: u64) -> bool {
+        self.asked.lock().unwrap().push(bytes);
+        let left = |has: u64| has.checked_sub(bytes);
+        self.has.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok()
+    }
+
+    fn run(&self, work: Box<dyn FnOnce() + '_>) {
+        self.ran.fetch_add(1, Ordering::Relaxed);
+        work();
+    }
+}
+
+fn item(id: &str) -> Item {
+    Item { id: id.to_owned(), body: vec![b'x'; usize::try_from(SIZE).unwrap()] }
+}
+
+fn items(count: usize) -> Vec<Item> {
+    (0..count).map(|number| item(&number.to_string())).collect()
+}
+
+fn page(bytes: u64, after: Option<&str>) -> Page {
+    Page { order: Order::Ascending, limit: 100, bytes, after: after.map(str::to_owned) }
+}
+
+/// A response, a conversation and a chat completion of this many items.
+async fn fill(kit: &Kit, count: usize) {
+    let new = NewResponse { id: "r".into(), link: Link::Alone, request: vec![], input: items(count) };
+    let lease = kit.store.create(&kit.owner, new).await.unwrap();
+    kit.store.finish(Target::Lease(lease), end(Status::Completed, "r")).await.unwrap();
+    kit.store.conversation_create(&kit.owner, "v", vec![], items(count)).await.unwrap();
+    let new = NewCompletion { id: "c".into(), tags: vec![], input: items(count) };
+    let lease = kit.store.completion_create(&kit.owner, new).await.unwrap();
+    let large = store::End { result: vec![b'x'; 1000], ..end(Status::Completed, "c") };
+    kit.store.finish(Target::Lease(lease), large).await.unwrap();
+}
+
+#[tokio::test]
+async fn references_are_paid_for_one_by_one_and_as_often_as_they_are_named() {
+    each(Bounds::default(), async |kit| {
+        fill(kit, 3).await;
+        let purse = Purse::with(10 * SIZE);
+        let budget = Budget::of(purse.clone());
+        let named = ["1", "1", "unknown", "1"].map(str::to_owned).to_vec();
+        let found = kit.store.items_by_id(&kit.owner, named, budget).await.unwrap();
+        assert_eq!(found, [Some(item("1")), Some(item("1")), None, Some(item("1"))]);
+        assert_eq!((purse.asked(), purse.ran.load(Ordering::Relaxed)), (vec![SIZE; 3], 1));
+
+        // A thousand of them cost as much as can be paid, and one more is asked for.
+        let purse = Purse::with(10 * SIZE);
+        let named = vec!["1".to_owned(); 1000];
+        let refused = kit.store.items_by_id(&kit.owner, named, Budget::of(purse.clone())).await;
+        assert_eq!((refused, purse.asked().len()), (Err(Error::Unpaid), 11));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn contexts_and_lists_end_where_nobody_pays() {
+    each(Bounds::default(), async |kit| {
+        fill(kit, 20).await;
+        let purse = || Purse::with(5 * SIZE);
+        for link in [parent("r"), conversation("v")] {
+            let purse = purse();
+            let read = kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await;
+            assert_eq!((read, purse.asked()), (Err(Error::Unpaid), vec![SIZE; 6]));
+        }
+        let (store, owner) = (&kit.store, &kit.owner);
+        for list in ["items", "conversation", "completion"] {
+            let (purse, all) = (purse(), page(u64::MAX, None));
+            let budget = Budget::of(purse.clone());
+            let read = match list {
+                "items" => store.items(owner, "r", all, budget).await,
+                "conversation" => store.conversation_items(owner, "v", all, budget).await,
+                _ => store.completion_items(owner, "c", all, budget).await,
+            };
+            assert_eq!((read, purse.asked()), (Err(Error::Unpaid), vec![SIZE; 6]), "{list}");
+        }
+        let none = Purse::with(0);
+        let read = store.completion_list(owner, vec![], page(u64::MAX, None), Budget::of(none.clone())).await;
+        assert_eq!((read, none.asked()), (Err(Error::Unpaid), vec![SIZE]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pages_end_at_their_bytes_and_their_first_element_always_comes() {
+    each(Bounds::default(), async |kit| {
+        fill(kit, 7).await;
+        for (bytes, lengths) in [(3 * SIZE, vec![3, 3, 1]), (3 * SIZE - 1, vec![2, 2, 2, 1]), (1, vec![1; 7])]
+        {
+            for list in ["items", "conversation", "completion"] {
+                let (mut pages, mut seen, mut after) = (Vec::new(), Vec::new(), None::<String>);
+                loop {
+                    let asked = page(bytes, after.as_deref());
+                    let (store, owner, budget) = (&kit.store, &kit.owner, Budget::default());
+                    let read = match list {
+                        "items" => store.items(owner, "r", asked, budget).await,
+                        "conversation" => store.conversation_items(owner, "v", asked, budget).await,
+                        _ => store.completion_items(owner, "c", asked, budget).await,
+                    }
+                    .unwrap();
+                    pages.push(read.data.len());
+                    seen.extend(ids(&read.data).into_iter().map(str::to_owned));
+                    after = seen.last().cloned();
+                    if !read.more {
+                        break;
+                    }
+                }
+                assert_eq!((&pages, seen.len()), (&lengths, 7), "{list}, {bytes} bytes");
+            }
+        }
+    })
+    .await;
+}
