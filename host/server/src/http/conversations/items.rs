@@ -21,15 +21,17 @@ pub(crate) use api::responses::own_items::OwnItem;
 use api::{Defaults, Object};
 use model::accounts::Account;
 
-/// Items as they are stored: copies, for which the account pays, in place of references. A
-/// reference to what isn't stored is left out, with a warning.
+/// Items as they are stored: copies, for which the account pays, in place of references.
+///
+/// # Errors
+/// 404 where a reference is to what isn't stored.
 pub(super) async fn settle(
     app: &App,
     owner: &Owner,
     new: NewItems,
     account: &mut Account,
 ) -> Result<(Vec<Item>, Vec<String>), ApiError> {
-    let (store, NewItems { items: given, mut warnings }) = (store(app)?, new);
+    let (store, NewItems { items: given, warnings }) = (store(app)?, new);
     let mut items = Vec::with_capacity(given.len());
     for item in given {
         match item {
@@ -41,9 +43,7 @@ pub(super) async fn settle(
                         hold(account, item.body.len())?;
                         items.push(item);
                     }
-                    Err(Error::NotFound) => {
-                        warnings.push("item_reference to an unknown item left out".to_owned());
-                    }
+                    Err(Error::NotFound) => return Err(ApiError::item_not_found(&id)),
                     Err(error) => return Err(refusal(error)),
                 }
             }

@@ -61,7 +61,7 @@ impl Resolved {
 ///
 /// # Errors
 /// 400 `previous_response_not_found` where the response to be continued is unknown, runs or failed;
-/// 404 for an unknown conversation; and the store's own.
+/// 404 for an unknown conversation or item; and the store's own.
 pub(in crate::http) async fn resolve(
     app: &App,
     owner: &Owner,
@@ -75,21 +75,20 @@ pub(in crate::http) async fn resolve(
         }
     };
     let needs_whole = !before.is_empty() || wishes.own.iter().flatten().any(refers);
-    let (mut input, mut unknown_references) = (Vec::new(), 0);
+    let mut input = Vec::new();
     for item in wishes.own.take().into_iter().flatten() {
         match item {
             OwnItem::Whole(item) => input.push(item),
             OwnItem::Reference(id) => match store(app)?.item(owner, &id).await {
                 Ok(item) => input.push(item),
-                Err(Error::NotFound) => unknown_references += 1,
+                Err(Error::NotFound) => return Err(ApiError::item_not_found(&id)),
                 Err(error) => return Err(refusal(error)),
             },
         }
     }
     let own = input.iter().map(|item| &*item.body);
     let whole = needs_whole.then(|| WholeInput::new(&before, own, &app.limits)).transpose()?;
-    let continuation =
-        Continuation { whole, store: wishes.store, unknown_references, prompt_only: false, queued: None };
+    let continuation = Continuation { whole, store: wishes.store, prompt_only: false, queued: None };
     let Wishes { background, bare, pad, .. } = wishes;
     Ok((continuation, Resolved { background, link, input, bare, pad, before }))
 }
