@@ -1,9 +1,9 @@
 """What the SDKs can send is decided, field by field and type by type, and said in docs/api; and what they do about a refusal."""
-import re
-import typing
+import urllib.request
 
 import anthropic
 import pytest
+import typing_extensions
 from anthropic.types.beta import message_create_params as messages_params
 from anthropic.types.beta.beta_content_block_param import BetaContentBlockParam
 from anthropic.types.beta.beta_tool_result_block_param import Content as ToolResultContent
@@ -19,7 +19,6 @@ from server import ROOT, Server, replay_file
 from test_messages import client_of as anthropic_client
 from transcripts import call
 
-# Types of parts that stand inside another item's field, which the server reads as a part of that field or not at all.
 PAGES = {"responses": "responses", "chat": "chat-completions", "messages": "messages"}
 
 
@@ -34,22 +33,22 @@ def page(name):
 
 def members(union):
     """Returns the classes of a union, nested ones included."""
-    if typing.get_origin(union) is typing.Annotated:
-        return members(typing.get_args(union)[0])
-    arguments = typing.get_args(union)
+    if typing_extensions.get_origin(union) is typing_extensions.Annotated:
+        return members(typing_extensions.get_args(union)[0])
+    arguments = typing_extensions.get_args(union)
     return [kind for part in arguments for kind in members(part)] if arguments else [union]
 
 
 def fields(kind):
-    return set(typing.get_type_hints(kind)) if typing.is_typeddict(kind) else set()
+    return set(typing_extensions.get_type_hints(kind)) if typing_extensions.is_typeddict(kind) else set()
 
 
 def types(union):
     """Returns the values of `type` in a union of typed dictionaries."""
     found = set()
-    for kind in filter(typing.is_typeddict, members(union)):
-        hint = typing.get_type_hints(kind).get("type")
-        found |= {value for value in typing.get_args(hint) if isinstance(value, str)}
+    for kind in filter(typing_extensions.is_typeddict, members(union)):
+        hint = typing_extensions.get_type_hints(kind).get("type")
+        found |= {value for value in typing_extensions.get_args(hint) if isinstance(value, str)}
     return found
 
 
@@ -76,10 +75,12 @@ def test_every_parameter_of_the_sdk_is_decided(name, parameters):
         ("messages", ToolResultContent),
     ],
 )
-def test_every_type_of_item_block_and_part_of_the_sdk_is_decided(name, union):
+def test_every_type_of_item_block_and_part_of_the_sdk_is_decided(embedded, name, union):
     text = page(name)
+    with urllib.request.urlopen(embedded.address + "/openapi.json", timeout=10) as answer:
+        read = answer.read().decode()
     assert len(types(union)) > 2
-    assert [kind for kind in types(union) if f"`{kind}`" not in text] == []
+    assert [kind for kind in types(union) if f"`{kind}`" not in text and f'{{"const":"{kind}"}}' not in read] == []
 
 
 def test_every_field_of_a_chat_message_is_decided():
@@ -91,7 +92,7 @@ def test_every_field_of_a_chat_message_is_decided():
 
 def test_every_includable_of_the_sdk_is_taken(embedded):
     client = OpenAI(base_url=embedded.address + "/v1", api_key="none", max_retries=0)
-    included = list(typing.get_args(ResponseIncludable))
+    included = list(typing_extensions.get_args(ResponseIncludable))
     answer = client.responses.create(model="qwen3-tiny", input="Hi", max_output_tokens=16, include=included)
     assert client.responses.retrieve(answer.id, include=included).id == answer.id
 
@@ -121,6 +122,7 @@ def test_the_tool_runner_sends_the_whole_conversation_once_threads_are_refused(t
     runner = client.beta.messages.tool_runner(model="qwen3-tiny", max_tokens=200, tools=[weather], messages=[question])
     last = runner.until_done()
     assert last.content[-1].text == "It is 21 degrees."
+    assert [(bool(body.get("thread")), len(body["messages"])) for body in sent] == [(True, 1), (False, 1), (False, 3)]
     server.stop()
 
 

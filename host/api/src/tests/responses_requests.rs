@@ -232,6 +232,20 @@ fn body_waits_between_steps_and_moves_across_threads() {
 }
 
 #[test]
+fn warnings_of_many_unknown_fields_are_few_and_plain() {
+    let names = (0..2000).map(|number| (format!("é\r\n{number}"), json!(1)));
+    let mut message: serde_json::Map<String, Value> = names.collect();
+    message.insert("role".to_owned(), json!("user"));
+    message.insert("content".to_owned(), json!([{ "type": "input_text", "text": "x", "y\u{7f}": 1 }]));
+    let (_, warnings) = job(responses::read, &with(&json!({ "input": [message] })));
+    assert_eq!(warnings.len(), 16);
+    for line in &warnings {
+        assert!(line.starts_with("unknown field input[0].???"), "{line}");
+        assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line:?}");
+    }
+}
+
+#[test]
 fn a_body_that_is_not_json_is_refused() {
     let parse =
         |bytes: &[u8]| Protocol::Responses.read(bytes, &Defaults::default()).err().expect("a refusal");
