@@ -1,14 +1,60 @@
 //! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part
-//! that isn't text becomes a placeholder, with a warning; the request isn't refused.
+//! that isn't text becomes a placeholder, with a warning: the model sees that something was there.
 
 use super::error::ApiError;
-use super::fields;
+use super::fields::{self, CACHE_BREAKPOINT, CACHE_CONTROL, KindOf, Kinds, Row, TEXT};
 use super::json::{Field, List, Object, Path, Required, Value};
 use super::warnings::Warnings;
-use model::printable::printable;
 use model::prompt::Content;
 
 const REFUSAL: Required<&str> = Field::new("refusal", "").required();
+
+/// Parts of content.
+pub(crate) const PARTS: Kinds = Kinds {
+    name: "ContentPart",
+    of: &[
+        KindOf::new("text", "").with(TEXT_PART),
+        KindOf::new("input_text", "").with(TEXT_PART),
+        KindOf::new("output_text", "").with(TEXT_PART),
+        KindOf::new("reasoning_text", "").with(TEXT_PART),
+        KindOf::new("summary_text", "").with(TEXT_PART),
+        KindOf::new("refusal", "shown to the model as text").with(&[REFUSAL.row()]),
+        KindOf::new("image_url", SEEN).with(IMAGE),
+        KindOf::new("input_image", SEEN).with(IMAGE),
+        KindOf::new("computer_screenshot", SEEN).with(IMAGE),
+        KindOf::new("file", SEEN).with(FILE),
+        KindOf::new("input_file", SEEN).with(FILE),
+        KindOf::new("audio", SEEN).with(AUDIO),
+        KindOf::new("input_audio", SEEN).with(AUDIO),
+        KindOf::new("video_url", SEEN).with(VIDEO),
+        KindOf::new("input_video", SEEN).with(VIDEO),
+    ],
+    common: &[
+        CACHE_BREAKPOINT,
+        CACHE_CONTROL,
+        Row::ignored("annotations", "what is cited stands in the text"),
+        Row::ignored("id", "of an answer that is sent back as it came"),
+        Row::ignored("logprobs", "of an answer that is sent back as it came"),
+    ],
+    others: None,
+};
+
+const SEEN: &str = "the model sees a placeholder; with a warning";
+const TEXT_PART: &[Row] = &[TEXT.row()];
+const IMAGE: &[Row] =
+    &[Row::ignored("detail", UNSEEN), Row::ignored("file_id", UNSEEN), Row::ignored("image_url", UNSEEN)];
+const FILE: &[Row] = &[
+    Row::ignored("detail", UNSEEN),
+    Row::ignored("file", UNSEEN),
+    Row::ignored("file_data", UNSEEN),
+    Row::ignored("file_id", UNSEEN),
+    Row::ignored("file_url", UNSEEN),
+    Row::ignored("filename", UNSEEN),
+];
+const AUDIO: &[Row] =
+    &[Row::ignored("data", UNSEEN), Row::ignored("format", UNSEEN), Row::ignored("input_audio", UNSEEN)];
+const VIDEO: &[Row] = &[Row::ignored("video_url", UNSEEN)];
+const UNSEEN: &str = "the model sees a placeholder";
 
 /// Reads the content that `owner` has in `field`; none is empty.
 pub(crate) fn optional(
@@ -36,9 +82,7 @@ fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<C
     };
     let mut content = Content::list();
     for part in List::new(parts, path).objects() {
-        if let Some(text) = part_text(part?, warnings)? {
-            content.push(text);
-        }
+        content.push(part_text(part?, warnings)?);
     }
     Ok(content)
 }
@@ -49,6 +93,7 @@ fn placeholder(kind: &str) -> Option<(&'static str, &'static str)> {
         "input_image" | "image_url" | "computer_screenshot" => Some(("[image]", "images")),
         "input_file" | "file" => Some(("[file]", "files")),
         "input_audio" | "audio" => Some(("[audio]", "audio")),
+        "input_video" | "video_url" => Some(("[video]", "videos")),
         _ => None,
     }
 }
@@ -58,29 +103,23 @@ pub(crate) fn is_unseen(part: Value<'_>) -> bool {
     part.field(fields::TYPE).and_then(Value::as_str).and_then(placeholder).is_some()
 }
 
-/// The text of one part; `None` for unknown kinds.
-fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a str>, ApiError> {
-    match part.require(fields::TYPE)? {
-        "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
-            part.require(fields::TEXT).map(Some)
-        }
-        "refusal" => part.require(REFUSAL).map(Some),
-        kind => {
-            let shown = placeholder(kind);
-            warnings.add(match shown {
-                Some((shown, what)) => format!("{what} cannot be read by this model: shown to it as {shown}"),
-                None => format!("content part of unknown type {} ignored", printable(kind)),
-            });
-            Ok(shown.map(|(shown, _)| shown))
-        }
+/// The text of one part, or what stands for it.
+fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<&'a str, ApiError> {
+    let kind = part.require(fields::TYPE)?;
+    warnings.kind(&part, &PARTS, kind)?;
+    if kind == "refusal" {
+        return part.require(REFUSAL);
     }
+    let Some((shown, what)) = placeholder(kind) else { return part.require(fields::TEXT) };
+    warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
+    Ok(shown)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::json::with_content;
+    use crate::json::{refusal_of_content, with_content};
 
     use super::Content;
 
@@ -106,9 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn unknown_parts_are_ignored_with_a_warning() {
-        let (content, warnings) = read(&json!([{"type":"hologram\n"},{"type":"text","text":"x"}]));
-        assert_eq!(content, Content::from_iter(["x"]));
-        assert_eq!(warnings, ["content part of unknown type hologram? ignored"]);
+    fn unknown_parts_are_refused() {
+        let parts = json!([{ "type": "hologram\n" }, { "type": "text", "text": "x" }]);
+        let refused = refusal_of_content(&parts, super::read);
+        assert_eq!(refused.param.as_deref(), Some("content[0].type"));
+        assert!(refused.message.contains("type hologram? is known"), "{refused}");
     }
 }

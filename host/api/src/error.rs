@@ -151,6 +151,26 @@ impl ApiError {
         Self::invalid("model".to_owned(), message).with_code("missing_required_parameter")
     }
 
+    /// 404: an item of the input refers to one that isn't stored. Another owner's item is as unknown
+    /// as one that never was.
+    pub fn item_not_found(id: &str) -> Self {
+        let message = format!(
+            "Item with id '{}' not found. It is unknown, was deleted, or its response had `store: false`: send the item itself.",
+            printable(id)
+        );
+        let error = Self::new(404, "invalid_request_error", "not_found", message);
+        Self { param: Some("input".to_owned()), ..error }
+    }
+
+    /// 400: two items of a conversation have one id.
+    pub fn duplicate_item(id: &str) -> Self {
+        let message = format!(
+            "Duplicate item found with id {}: the model would read it twice. Send it once, and nothing that is continued already.",
+            printable(id)
+        );
+        Self::invalid("input".to_owned(), message).with_code("invalid_value")
+    }
+
     /// 400: the context has no room for prompt and answer. `param` is the field of the prompt
     /// (`input`, `messages`); lengths are in tokens.
     pub fn context_length_exceeded(param: &str, context: usize, prompt: usize) -> Self {

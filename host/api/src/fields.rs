@@ -1,6 +1,6 @@
 //! Declarations of request fields: one table per endpoint lists the fields, their shapes, and what
-//! the server does with each. Unknown-field warnings, the `OpenAPI` document and the parameter
-//! tables in `docs/api/` all come from these tables. Readers read by the same constants
+//! the server does with each. Refusals, warnings, the `OpenAPI` document and the tables in
+//! `docs/api/` all come from these tables. Readers read by the same constants
 //! ([`super::json::Field`]).
 
 pub(crate) mod sampling;
@@ -24,21 +24,35 @@ pub(crate) struct Row {
     pub(crate) required: Option<&'static str>,
 }
 
-/// What the server does with a field. Fields that are in no table are ignored with a warning.
+/// What the server does with a field, or with a kind of object. What is in no table is decided by
+/// [`super::warnings::Warnings`]: a field is ignored with a warning, a kind mostly refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Support {
-    /// The field does what the protocol says.
+    /// It does what the protocol says.
     Supported,
-    /// The field does what the protocol says, but some values are refused. These (JSON) are
-    /// examples.
+    /// It does what the protocol says, but some values are refused. These (JSON) are examples.
     InPart(&'static [&'static str]),
-    /// The field has no effect.
+    /// It has no effect, and the answer is the one that the client means all the same. The note
+    /// says why.
     Ignored,
-    /// The field has no effect, and the answer's warning header says so.
+    /// It has no effect, which the answer's warning says with the note.
     Warned,
-    /// Requests with the field are refused. These values (JSON) are examples.
-    Refused(&'static [&'static str]),
+    /// Requests with it are refused: the answer would lack what the client means. The note says
+    /// what to do.
+    Refused(Refusal),
 }
+
+/// How something is refused. A list or a text without anything in it asks for nothing, and is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// Code of the error: the one that clients of the protocol act on, where there is one.
+    pub(crate) code: &'static str,
+    /// Values (JSON) that are refused, as examples; none for a kind of object.
+    pub(crate) examples: &'static [&'static str],
+}
+
+/// Code of refusals that clients have no code for.
+const UNSUPPORTED: &str = "unsupported_parameter";
 
 /// JSON that a field may hold.
 #[derive(Debug, Clone, Copy)]
@@ -78,8 +92,11 @@ pub(crate) struct Kinds {
     pub(crate) name: &'static str,
     /// The kinds.
     pub(crate) of: &'static [KindOf],
-    /// Whether objects of other kinds are ignored with a warning, rather than refused.
-    pub(crate) open: bool,
+    /// Fields that an object of any kind may have, and that say nothing here.
+    pub(crate) common: &'static [Row],
+    /// What an object of another kind is called where it is ignored with a warning. `None`: it is
+    /// refused, since it may hold a part of the conversation.
+    pub(crate) others: Option<&'static str>,
 }
 
 /// One kind of object.
@@ -89,7 +106,9 @@ pub(crate) struct KindOf {
     pub(crate) kind: Option<&'static str>,
     /// The object's fields beside `type`.
     pub(crate) fields: &'static [Row],
-    /// What the server does with such an object, in a few words of Markdown.
+    /// What the server does with such an object.
+    pub(crate) support: Support,
+    /// Remark on that, in a few words of Markdown.
     pub(crate) note: &'static str,
 }
 
@@ -122,10 +141,33 @@ impl Shape {
     }
 }
 
+impl Kinds {
+    /// The kind of this name.
+    pub(crate) fn find(&self, kind: &str) -> Option<&'static KindOf> {
+        self.of.iter().find(|known| known.kind == Some(kind))
+    }
+}
+
 impl KindOf {
     /// A kind whose only field is `type`.
     pub(crate) const fn new(kind: &'static str, note: &'static str) -> Self {
-        Self { kind: Some(kind), fields: &[], note }
+        Self { kind: Some(kind), fields: &[], support: Support::Supported, note }
+    }
+
+    /// A kind without effect; the note says why that is harmless.
+    pub(crate) const fn ignored(kind: &'static str, note: &'static str) -> Self {
+        Self { support: Support::Ignored, ..Self::new(kind, note) }
+    }
+
+    /// A kind without effect, which the answer's warning says.
+    pub(crate) const fn warned(kind: &'static str, note: &'static str) -> Self {
+        Self { support: Support::Warned, ..Self::new(kind, note) }
+    }
+
+    /// A kind that is refused; the note says what to do.
+    pub(crate) const fn refused(kind: &'static str, note: &'static str) -> Self {
+        let support = Support::Refused(Refusal { code: UNSUPPORTED, examples: &[] });
+        Self { support, ..Self::new(kind, note) }
     }
 
     /// This kind with more fields.
@@ -140,10 +182,25 @@ impl Row {
         Self { name, shape: Shape::Any, support: Support::Ignored, note, required: None }
     }
 
-    /// A field without effect, which may hold any JSON, and of which the answer's warning header
-    /// tells.
-    pub(crate) const fn warned(name: &'static str) -> Self {
-        Self { support: Support::Warned, ..Self::ignored(name, "") }
+    /// A field without effect, which may hold any JSON, and of which the answer's warning tells.
+    pub(crate) const fn warned(name: &'static str, note: &'static str) -> Self {
+        Self { support: Support::Warned, ..Self::ignored(name, note) }
+    }
+
+    /// A field that is refused; the note says what to do.
+    pub(crate) const fn refused(
+        name: &'static str,
+        examples: &'static [&'static str],
+        note: &'static str,
+    ) -> Self {
+        let support = Support::Refused(Refusal { code: UNSUPPORTED, examples });
+        Self { support, ..Self::ignored(name, note) }
+    }
+
+    /// This refused field with the code that the protocol's clients act on.
+    pub(crate) const fn code(self, code: &'static str) -> Self {
+        let Support::Refused(refusal) = self.support else { return self };
+        Self { support: Support::Refused(Refusal { code, ..refusal }), ..self }
     }
 
     /// The row itself: a table's entries are fields or rows.

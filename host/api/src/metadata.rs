@@ -33,7 +33,7 @@ pub(crate) fn replacement(
     if !body.fields().any(|(name, _)| name == REPLACED.row().name) {
         return Err(body.at(REPLACED).missing("an object, or null"));
     }
-    let warnings = Warnings::of_fields(body, tables);
+    let warnings = Warnings::of_fields(body, tables)?;
     Ok((read(body, max)?, warnings.into_lines()))
 }
 

@@ -4,7 +4,6 @@
 use super::error::ApiError;
 use super::fields;
 use super::json::{Field, List, Object, Path, UpTo, Value};
-use super::warnings::Warnings;
 use model::SamplingRequest;
 use model::limits::Limits;
 
@@ -157,11 +156,8 @@ pub(crate) struct StreamOptions {
 
 impl StreamOptions {
     /// Reads `stream_options` of a body.
-    pub(crate) fn read(body: &Object<'_>, warnings: &mut Warnings) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &Object<'_>) -> Result<Self, ApiError> {
         let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(Self::default()) };
-        if options.get(fields::CONTINUOUS_USAGE)? == Some(true) {
-            warnings.ignored(&options, fields::CONTINUOUS_USAGE);
-        }
         Ok(Self {
             include_usage: options.get(fields::INCLUDE_USAGE)?.unwrap_or(false),
             include_obfuscation: options.get(fields::PAD_CHUNKS)?.unwrap_or(false),
@@ -205,6 +201,15 @@ pub(crate) fn template_arguments(
         }
     }
     Ok(arguments)
+}
+
+/// Adds `verbosity`, unless the request has set that argument itself.
+pub(crate) fn add_verbosity(arguments: &mut Vec<(String, serde_json::Value)>, verbosity: Option<&str>) {
+    if let Some(verbosity) = verbosity
+        && arguments.iter().all(|(name, _)| name != "verbosity")
+    {
+        arguments.push(("verbosity".to_owned(), verbosity.into()));
+    }
 }
 
 fn template_argument(

@@ -5,6 +5,8 @@ use store::{Order, Page};
 use super::error::ApiError;
 use super::fields::{Row, Shape};
 use super::json::{Field, Object, OneOf};
+use super::openapi;
+use super::responses::fields::INCLUDED;
 use model::printable::printable;
 
 /// Most elements of a page, and how many it has unless the query says otherwise.
@@ -25,7 +27,7 @@ const AFTER_LINE: Field<i64> = Field::new("after", "only lines behind the one wi
 
 /// What more of an item is asked for; there is nothing that would be left out without it.
 pub(crate) const INCLUDE: Row =
-    Row { shape: Shape::List(&Shape::Text), ..Row::ignored("include", "items always come whole") };
+    Row { shape: Shape::List(&Shape::OneOf(INCLUDED)), ..Row::ignored("include", "items always come whole") };
 
 /// Names and values of a query, decoded.
 #[derive(Debug, Default)]
@@ -35,6 +37,23 @@ impl Query {
     /// The query with this text. What isn't UTF-8 once decoded has replacement characters.
     pub fn new(text: &str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    /// The query of a request to an endpoint. Names that the endpoint doesn't have say nothing.
+    ///
+    /// # Errors
+    /// 400 where a name that it has is spelt in a way that says something else or nothing
+    /// (`metadata=x`, `limit[]=5`), or a list has a word that it can't have.
+    pub fn of_endpoint(method: &str, path: &str, text: &str) -> Result<Self, ApiError> {
+        let (query, rows) = (Self::new(text), openapi::query(method, path));
+        for (key, value) in &query.0 {
+            let end = key.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(key.len());
+            let (name, rest) = key.split_at(end);
+            if let Some(row) = rows.iter().find(|row| row.name == name) {
+                check(row, rest, value)?;
+            }
+        }
+        Ok(query)
     }
 
     /// The text of a field; of several the last one.
@@ -107,8 +126,34 @@ fn limit(text: &str) -> Result<u16, ApiError> {
     })
 }
 
+/// Checks an entry of the query: `rest` is what stands behind the name.
+fn check(row: &Row, rest: &str, value: &str) -> Result<(), ApiError> {
+    let name = row.name;
+    let index = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match row.shape {
+        Shape::Map(_) if index.is_none() => Err(refused(name, &format!("expected {name}[KEY]=VALUE"))),
+        Shape::Map(_) => Ok(()),
+        Shape::List(of) => {
+            let is_index = |index: &str| index.bytes().all(|byte| byte.is_ascii_digit());
+            if !rest.is_empty() && !index.is_some_and(is_index) {
+                return Err(refused(name, &format!("expected {name}[]=VALUE")));
+            }
+            let Shape::OneOf(words) = of else { return Ok(()) };
+            if value.split(',').all(|word| words.contains(&word)) {
+                return Ok(());
+            }
+            Err(refused(name, &format!("expected one of {}", words.join(", "))))
+        }
+        _ if rest.is_empty() => Ok(()),
+        _ => Err(refused(name, &format!("expected {name}=VALUE"))),
+    }
+}
+
 fn wrong<T: Copy>(field: Field<T>, what: &str) -> ApiError {
-    let name = field.row().name;
+    refused(field.row().name, what)
+}
+
+fn refused(name: &str, what: &str) -> ApiError {
     ApiError::invalid(name.to_owned(), format!("{name}: {what}")).with_code("invalid_value")
 }
 
@@ -127,6 +172,36 @@ mod tests {
         );
         let page = Query::new("").page(Order::Descending, 9).unwrap();
         assert_eq!((page.limit, page.order, page.after), (20, Order::Descending, None));
+    }
+
+    #[test]
+    fn a_known_name_that_is_spelt_otherwise_is_refused() {
+        let list = |query| Query::of_endpoint("GET", "/v1/chat/completions", query);
+        for query in [
+            "metadata=x",
+            "metadata.a=1",
+            "metadata[a=1",
+            "metadata]a[=1",
+            "metadata%5Ba=1",
+            "metadata",
+            "metadata[a]b=1",
+            "model[]=x",
+            "limit[0]=1",
+        ] {
+            let error = list(query).unwrap_err();
+            let name = query.split(|c: char| !c.is_ascii_alphabetic()).next();
+            assert_eq!((error.status, error.param.as_deref()), (400, name), "{query}");
+        }
+        for query in
+            ["metadata[a]=1", "metadata%5Ba%5D=1", "metadata[]=1", "metadata[a[b]]=1", "api-version=2"]
+        {
+            list(query).unwrap();
+        }
+        let read = |query| Query::of_endpoint("GET", "/v1/responses/{id}", query);
+        for query in ["include[]=nosuch", "include=nosuch", "include[x]=web_search_call.results", "include"] {
+            assert_eq!(read(query).unwrap_err().param.as_deref(), Some("include"), "{query}");
+        }
+        read("include[]=reasoning.encrypted_content&include[1]=web_search_call.results").unwrap();
     }
 
     #[test]

@@ -12,14 +12,13 @@ use model::record::line::{ContinuationLine, Head};
 
 /// What a record has of a request's continuation.
 pub fn continuation_line(continuation: &Continuation) -> ContinuationLine {
-    let Continuation { whole, store, prompt_only: _, unknown_references, queued } = continuation;
+    let Continuation { whole, store, prompt_only: _, queued } = continuation;
     let (input, before) = whole.as_ref().map(WholeInput::parts).unzip();
     let text = |text: &Bytes| String::from_utf8_lossy(text).into_owned();
     ContinuationLine {
         input: input.map(text),
         before: before.unwrap_or_default(),
         store: *store,
-        unknown_references: *unknown_references,
         queued: queued.clone().map(|Queued { id, created_at, events }| (id, created_at, events)),
     }
 }
@@ -44,8 +43,8 @@ pub fn read(head: &Head, defaults: &Defaults, clock: &Clock) -> Result<ApiReques
 }
 
 fn continuation(line: &ContinuationLine, limits: &Limits) -> Result<Continuation, ApiError> {
-    let ContinuationLine { input, before, store, unknown_references, queued } = line.clone();
+    let ContinuationLine { input, before, store, queued } = line.clone();
     let whole = input.map(|text| WholeInput::of_parts(Bytes::from(text), before, limits)).transpose()?;
     let queued = queued.map(|(id, created_at, events)| Queued { id, created_at, events });
-    Ok(Continuation { whole, store, unknown_references, queued, prompt_only: false })
+    Ok(Continuation { whole, store, queued, prompt_only: false })
 }

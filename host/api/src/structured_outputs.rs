@@ -4,7 +4,7 @@
 //! its `GuidedDecodingParams`.
 
 use super::error::ApiError;
-use super::fields::{self, Row, Shape, Support, table};
+use super::fields::{self, Row, Shape, table};
 use super::format;
 use super::json::{Field, Object, Path, Value};
 use grammar::TextGrammar;
@@ -35,12 +35,13 @@ table! {
         REGEX: Field<Value<'_>> =
             Field::new("regex", "a regular expression of the whole answer, without look-around")
                 .of(Shape::Text);
-        STRUCTURAL_TAG: Field<Value<'_>> = Field::new("structural_tag", TAG_NOTE)
-            .support(Support::Refused(&["{\"type\": \"structural_tag\"}"]));
+        Row::refused(
+            "structural_tag",
+            &["{\"type\": \"structural_tag\"}"],
+            "calls are described by `tools` and `tool_choice`",
+        );
     }
 }
-
-const TAG_NOTE: &str = "calls are described by `tools` and `tool_choice`";
 
 /// Form that the answer must have.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,11 +77,10 @@ pub(crate) fn read(body: &Object<'_>, limits: &Limits) -> Result<Option<Structur
             forms.push(form(value, path, limits)?);
         }
     }
-    if let Some(inner) = &inner {
-        if inner.get(JSON_OBJECT)?.unwrap_or(false) {
-            forms.push(StructuredOutput::Schema(format::OBJECT.to_owned()));
-        }
-        inner.refuse(STRUCTURAL_TAG, TAG_NOTE)?;
+    if let Some(inner) = &inner
+        && inner.get(JSON_OBJECT)?.unwrap_or(false)
+    {
+        forms.push(StructuredOutput::Schema(format::OBJECT.to_owned()));
     }
     if forms.len() > 1 {
         let path = body.at(STRUCTURED_OUTPUTS);

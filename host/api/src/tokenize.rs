@@ -86,7 +86,7 @@ struct Info<'a> {
 pub fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
     let job = match (body.value(MESSAGES), body.value(PROMPT)) {
         (Some(_), Some(_)) => return Err(body.at(PROMPT).invalid("expected either prompt or messages")),
-        (Some(_), None) => chat::job(body, defaults, &mut Warnings::default())?,
+        (Some(_), None) => chat::job(body, defaults, &mut Warnings::of_fields(body, chat::fields::TABLES)?)?,
         (None, _) => raw(body, defaults)?,
     };
     let texts = body.get(TEXTS)?.unwrap_or(false);

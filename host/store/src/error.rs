@@ -13,6 +13,9 @@ pub enum Error {
     /// The id is taken.
     #[error("this id is stored already")]
     Duplicate,
+    /// The conversation has an item with this id, or would get two.
+    #[error("the conversation has an item with the id {0} already")]
+    DuplicateItem(String),
     /// Another response of the conversation runs.
     #[error("the conversation is locked by a response that runs")]
     Locked,

@@ -82,3 +82,21 @@ test("leaving a stream early leaves the server well", async () => {
   const after = await client(embedded).messages.create({ model, max_tokens: 50, messages, temperature: 0 });
   assert.equal(after.content[0].type, "text");
 });
+
+test("the tool runner sends the whole conversation once threads are refused", async () => {
+  const called = '<tool_call>\n{"name": "weather", "arguments": {"city": "Turku"}}\n</tool_call>';
+  const server = await start("--engine", replay([{ when: { last_role: "tool" }, text: "It is 21 degrees." }, { text: called }]));
+  const sent = [];
+  const recorded = (url, init) => {
+    sent.push(JSON.parse(init.body));
+    return fetch(url, init);
+  };
+  const anthropic = new Anthropic({ baseURL: server.address, apiKey: "none", maxRetries: 0, fetch: recorded });
+  const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+  const weather = { type: "custom", name: "weather", input_schema: schema, parse: (given) => given, run: ({ city }) => `21 degrees in ${city}` };
+  const messages = [{ role: "user", content: "What is the weather in Turku?" }];
+  const last = await anthropic.beta.messages.toolRunner({ model, max_tokens: 200, tools: [weather], messages });
+  assert.equal(last.content.at(-1).text, "It is 21 degrees.");
+  assert.deepEqual(sent.map((body) => [Boolean(body.thread), body.messages.length]), [[true, 1], [false, 1], [false, 3]]);
+  await stop(server);
+});

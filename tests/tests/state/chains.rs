@@ -75,24 +75,81 @@ async fn references_to_items_stand_for_the_items() {
     let server = replaying(&rules()).await;
     let first = respond(server.address, "one", &json!({})).await;
     let message = first["output"][0]["id"].as_str().expect("an id");
-    let input = json!([
-        { "role": "user", "content": "one" },
-        { "type": "item_reference", "id": message },
-        { "id": "msg_unknown" },
-        { "type": null, "role": null, "id": message },
-        { "role": "user", "content": "two" },
-    ]);
-    let more = json!({ "input": input, "enable_response_messages": true, "store": false });
-    let answer = post(server.address, "/v1/responses", &body("", &more)).await;
-    let warning = answer.headers["x-sluice-warning"].to_str().expect("text");
-    assert!(warning.contains("item_reference"), "{warning}");
-    let prompt = answer.json()["input_messages"][0]["message"].to_string();
-    assert_eq!(prompt.matches("Four.").count(), 2, "{prompt}");
+    for reference in [
+        json!({ "type": "item_reference", "id": message }),
+        json!({ "type": null, "role": null, "id": message }),
+    ] {
+        let input = json!([
+            { "role": "user", "content": "one" }, reference, { "role": "user", "content": "two" },
+        ]);
+        let more = json!({ "input": input, "enable_response_messages": true, "store": false });
+        let answer = post(server.address, "/v1/responses", &body("", &more)).await;
+        let prompt = answer.json()["input_messages"][0]["message"].to_string();
+        assert_eq!(prompt.matches("Four.").count(), 1, "{prompt}");
+    }
     let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
     let path = format!("/v1/conversations/{}/items", id(&conversation));
     let added = json!({ "items": [{ "type": null, "role": null, "id": message }] });
     let added = post(server.address, &path, &added).await.json();
     assert_eq!((&added["data"][0]["id"], texts(&added)), (&json!(message), vec!["Four.".to_owned()]));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unknown_reference_is_404_with_its_id() {
+    let server = replaying(&rules()).await;
+    let conversation = post(server.address, "/v1/conversations", &json!({})).await.json();
+    let items = format!("/v1/conversations/{}/items", id(&conversation));
+    for reference in [json!({ "type": "item_reference", "id": "msg_gone" }), json!({ "id": "msg_gone" })] {
+        let input = json!([{ "role": "user", "content": "one" }, reference]);
+        let asked = body("", &json!({ "input": input }));
+        for (path, asked) in [
+            ("/v1/responses", asked.clone()),
+            ("/v1/responses/input_tokens", asked.clone()),
+            ("/v1/responses/compact", asked.clone()),
+            (&items, json!({ "items": [reference] })),
+            ("/v1/conversations", json!({ "items": [reference] })),
+        ] {
+            let answer = post(server.address, path, &asked).await;
+            assert_eq!(error(&answer), (404, json!("not_found")), "{path}");
+            let error = &answer.json()["error"];
+            assert_eq!((&error["param"], &error["type"]), (&json!("input"), &json!("invalid_request_error")));
+            let message = error["message"].as_str().expect("text");
+            assert!(message.starts_with("Item with id 'msg_gone' not found."), "{message}");
+        }
+    }
+    assert_eq!(texts(&read(server.address, &items).await.json()), [""; 0]);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn item_of_one_id_is_read_once() {
+    let server = replaying(&rules()).await;
+    let first = respond(server.address, "one", &json!({})).await;
+    let output = first["output"][0].clone();
+    let conversation = post(server.address, "/v1/conversations", &json!({ "items": [output] })).await.json();
+    let user = json!({ "role": "user", "content": "two" });
+    let named = json!({ "type": "message", "id": "msg_of_mine", "role": "user", "content": "two" });
+    let reference = json!({ "type": "item_reference", "id": output["id"] });
+    for more in [
+        json!({ "input": [named, named], "store": false }),
+        json!({ "input": [named, user, named], "background": true }),
+        json!({ "input": [reference, reference, user] }),
+        json!({ "input": [output, reference, user] }),
+        json!({ "input": [output, user], "previous_response_id": id(&first) }),
+        json!({ "input": [reference, user], "conversation": id(&conversation) }),
+    ] {
+        let refused = post(server.address, "/v1/responses", &body("", &more)).await;
+        assert_eq!(error(&refused), (400, json!("invalid_value")), "{more}");
+        let message = refused.json()["error"]["message"].to_string();
+        assert!(message.contains("Duplicate item found with id "), "{message}");
+    }
+    let items = format!("/v1/conversations/{}/items", id(&conversation));
+    for more in [json!([output]), json!([reference]), json!([named, named])] {
+        let refused = post(server.address, &items, &json!({ "items": more })).await;
+        assert_eq!(error(&refused), (400, json!("invalid_value")), "{more}");
+    }
+    assert_eq!(texts(&read(server.address, &items).await.json()), ["Four."]);
     server.stop().await;
 }
 
@@ -104,6 +161,7 @@ async fn result_without_call_passes_in_history_not_in_input() {
     let result = |call: &str| json!({ "type": "function_call_output", "call_id": call, "output": "seven" });
     let sent = json!([result("call_0")]);
     let continues = [
+        json!({ "input": sent }),
         json!({ "previous_response_id": id(&first), "input": sent }),
         json!({ "conversation": id(&conversation), "input": sent }),
         json!({ "conversation": id(&conversation), "input": sent, "background": true }),

@@ -1,5 +1,6 @@
 //! The fields of a Chat Completions request.
 
+use super::super::content;
 pub(super) use super::super::fields::*;
 use super::super::format::JSON_SCHEMA;
 use super::super::structured_outputs;
@@ -13,14 +14,16 @@ table! {
         NEW_TURN: Field<bool> =
             Field::new("add_generation_prompt", "`false` is refused unless `continue_final_message` is `true` (as in vLLM)")
                 .support(Support::InPart(&["false"]));
+        Row::refused("audio", &["{\"voice\": \"alloy\"}"], "answers are text: leave it out");
+        CACHE_CONTROL;
         CACHE_SALT;
+        Row::refused("chat_template", &["\"{{ messages }}\""], "prompts have the form of the model's own template");
         TEMPLATE_ARGUMENTS;
         CONTINUE_LAST: Field<bool> =
             Field::new("continue_final_message", "the answer goes on with the last message (as in vLLM); so does `prefix: true` in that message");
-        FUNCTION_CHOICE: Field<Value<'_>> =
-            Field::new("function_call", "superseded by `tool_choice`").support(Support::Refused(&["\"auto\""]));
-        FUNCTIONS: Field<Value<'_>> =
-            Field::new("functions", "superseded by `tools`").support(Support::Refused(&["[]"]));
+        Row::refused("documents", &["[{\"text\": \"t\"}]"], "send their text in a message");
+        Row::refused("function_call", &["\"auto\""], "superseded in the protocol: send `tool_choice`");
+        Row::refused("functions", &["[{\"name\": \"f\"}]"], "superseded in the protocol: send `tools`");
         LOGPROBS: Field<bool> = Field::new("logprobs", "of the tokens of `content`");
         MAX_COMPLETION_TOKENS: Field<u32> =
             Field::new("max_completion_tokens", "reasoning included; reached: `finish_reason` is `length`")
@@ -34,21 +37,26 @@ table! {
             "metadata",
             "unless `store` is `true`: then it is kept; at most 16 keys of 64 characters, values of 512",
         );
-        Row::ignored("modalities", "answers are text");
+        MODALITIES: Field<List<'_>> = Field::new("modalities", "`text`")
+            .of(TEXTS)
+            .support(Support::InPart(&["[\"text\", \"audio\"]"]));
         MODEL;
         CHOICES;
         PARALLEL_TOOL_CALLS;
-        Row::ignored("prediction", "");
+        Row::refused("moderation", &["{\"model\": \"m\"}"], "nothing is moderated here: leave it out");
+        Row::ignored("prediction", "about speed only");
         PRIORITY;
         CACHE_KEY;
+        Row::ignored("prompt_cache_options", "prefixes are always cached");
+        Row::ignored("prompt_cache_retention", "prefixes are always cached");
         REASONING_EFFORT: Field<OneOf> =
             Field::new("reasoning_effort", "an argument of the chat template; `none` also sets `enable_thinking` to `false`")
                 .of(EFFORTS);
         RESPONSE_FORMAT: Field<Object<'_>> =
             Field::new("response_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
         RETURN_TOKEN_IDS;
-        Row::ignored("safety_identifier", "");
-        Row::ignored("service_tier", "");
+        Row::ignored("safety_identifier", "about the user, for abuse");
+        Row::ignored("service_tier", "there is one");
         STOP;
         STORE: Field<bool> =
             Field::new("store", "`true`: the completion is kept, and can be read, listed and deleted");
@@ -56,14 +64,20 @@ table! {
         STREAM_OPTIONS;
         TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
-            Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &CHOICE_KINDS, open: false }),
+            Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &CHOICE_KINDS, common: &[], others: None }),
         ]));
         THINKING: Field<Object<'_>> =
             Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins")
                 .of(Shape::Object(&[TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row()]));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         TOP_LOGPROBS: Field<UpTo> = Field::up_to("top_logprobs", 0, 20, "needs `logprobs: true`");
-        Row::ignored("user", "");
+        Row::ignored("user", "about the user, for abuse");
+        VERBOSITY;
+        Row::refused(
+            "web_search_options",
+            &["{\"search_context_size\": \"low\"}"],
+            "the server searches in `POST /v1/responses` only, with the tool `web_search`",
+        );
     }
 }
 
@@ -74,7 +88,8 @@ const FORMAT_KINDS: Kinds = Kinds {
         KindOf::new("json_object", "a JSON object"),
         KindOf::new("json_schema", FORMAT_NOTE).with(&[JSON_SCHEMA.row()]),
     ],
-    open: false,
+    common: &[],
+    others: None,
 };
 
 const CHOICE_KINDS: [KindOf; 3] = [
@@ -83,23 +98,24 @@ const CHOICE_KINDS: [KindOf; 3] = [
     KindOf::new("custom", "this custom tool is called").with(&[CUSTOM.of(ANY_OBJECT).note("`name`").row()]),
 ];
 
-const TOOL_KINDS: Kinds = Kinds {
+pub(crate) const TOOL_KINDS: Kinds = Kinds {
     name: "ChatTool",
     of: &[
         KindOf::new("function", STRICT_NOTE).with(&[FUNCTION.row()]),
         KindOf::new("custom", GRAMMAR_NOTE).with(&[CUSTOM.row()]),
     ],
-    open: true,
+    common: TOOL_EXTRAS,
+    others: Some("tool"),
 };
 
 table! {
-    pub(super) MESSAGE {
+    pub(crate) MESSAGE {
         ROLE: Required<&str> = Field::new("role", "")
             .of(Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]))
             .required();
         CONTENT: Field<Value<'_>> =
             Field::new("content", "text; images, files and audio become a placeholder, with a warning")
-                .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
+                .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&content::PARTS))]));
         FUNCTION_CALL: Field<Object<'_>> =
             Field::new("function_call", "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`");
         TOOL: Field<&str> = Field::new("name", "of a tool whose result it is; else ignored");
@@ -111,6 +127,43 @@ table! {
         CALL_ID: Field<&str> = Field::new("tool_call_id", "the call that it is the result of");
         TOOL_CALLS: Field<List<'_>> =
             Field::new("tool_calls", "what the assistant called: functions and custom tools")
-                .of(Shape::List(&ANY_OBJECT));
+                .of(Shape::List(&Shape::Object(CALL)));
+        Row::ignored("annotations", "what is cited stands in the text");
+        Row::refused("audio", &["{\"id\": \"audio_1\"}"], "no audio is kept here: send what was said as `content`");
+        CACHE_CONTROL;
+        CACHE_BREAKPOINT;
+        Row::ignored("id", "of an answer that is sent back as it came");
+        Row::ignored("provider_specific_fields", "of LiteLLM: the same once more");
+        Row::ignored("reasoning_details", "of OpenRouter: `reasoning` once more");
+        Row::ignored("thinking_blocks", "of LiteLLM: `reasoning_content` once more");
+        Row::refused("tools", &["[{\"type\": \"function\"}]"], "tools hold for a whole request: send them in `tools`");
+        Row::ignored("tool_call_chunks", "of LangChain: `tool_calls` once more");
+        Row::ignored("type", "`message`, of an answer that is sent back as it came");
+    }
+}
+
+table! {
+    pub(super) CALL {
+        ID;
+        TYPE.optional().of(Shape::OneOf(&["function", "custom"]));
+        FUNCTION.optional().of(Shape::Object(CALLED));
+        CUSTOM.optional().of(Shape::Object(CALLED_CUSTOM));
+        Row::ignored("extra_content", "signatures of another server");
+        Row::ignored("index", "place of a streamed call");
+    }
+}
+
+table! {
+    pub(super) CALLED {
+        NAME;
+        ARGUMENTS: Field<Value<'_>> =
+            Field::new("arguments", "").of(Shape::Either(&[Shape::Text, ANY_OBJECT]));
+    }
+}
+
+table! {
+    pub(super) CALLED_CUSTOM {
+        NAME;
+        CUSTOM_INPUT: Required<&str> = Field::new("input", "").required();
     }
 }

@@ -6,16 +6,14 @@ use serde_json::json;
 use super::super::content;
 use super::super::error::ApiError;
 use super::super::history::History;
-use super::super::json::{Field, Object, Required};
+use super::super::json::Object;
 use super::super::request::Defaults;
 use super::super::tools::{CUSTOM, FUNCTION};
 use super::super::warnings::Warnings;
 use super::fields;
 use super::legacy;
+use model::printable::printable;
 use model::prompt::{HistoryCall, Message, Role};
-
-/// `input` of a call of a custom tool.
-const INPUT: Required<&str> = Field::new("input", "").required();
 
 /// Reads `messages` into the conversation.
 pub(super) fn messages(
@@ -44,6 +42,7 @@ pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
 }
 
 fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+    warnings.fields(&message, &[fields::MESSAGE])?;
     let role = match message.require(fields::ROLE)? {
         "system" => Role::System,
         "developer" => Role::Developer,
@@ -54,7 +53,11 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
         }
         "tool" => {
             let content = content::required(&message, fields::CONTENT, warnings)?;
-            history.result(message.get(fields::CALL_ID)?, message.get(fields::TOOL)?, content);
+            let id = message.get(fields::CALL_ID)?;
+            if let Some(id) = id.filter(|id| !history.has_call(id)) {
+                return Err(no_call(message, id));
+            }
+            history.result(id, message.get(fields::TOOL)?, content);
             return Ok(());
         }
         _ => {
@@ -80,17 +83,28 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
         None => message.get(fields::REASONING)?,
     };
     let calls = message.list(fields::TOOL_CALLS)?;
-    let mut calls = calls.objects().map(|object| call(object?)).collect::<Result<Vec<_>, ApiError>>()?;
+    let mut calls =
+        calls.objects().map(|object| call(object?, warnings)).collect::<Result<Vec<_>, ApiError>>()?;
     calls.extend(legacy::call(message, history)?);
     let reasoning = reasoning.filter(|reasoning| !reasoning.is_empty()).map(str::to_owned);
     history.assistant_message(content, reasoning, calls);
     Ok(())
 }
 
-fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
+/// 400: the result's call is in no message before it, so the client has left them out.
+fn no_call(message: Object<'_>, id: &str) -> ApiError {
+    let what = format_args!(
+        "no message before this one has the call {} in its `tool_calls`: send the whole conversation",
+        printable(id)
+    );
+    message.at(fields::CALL_ID).invalid(what)
+}
+
+fn call(call: Object<'_>, warnings: &mut Warnings) -> Result<HistoryCall, ApiError> {
+    warnings.fields(&call, &[fields::CALL])?;
     let id = call.require(fields::ID)?.to_owned();
     if let Some(custom) = call.get(CUSTOM.optional())? {
-        let arguments = json!({ "input": custom.require(INPUT)? }).to_string();
+        let arguments = json!({ "input": custom.require(fields::CUSTOM_INPUT)? }).to_string();
         return Ok(HistoryCall { id, name: custom.require(fields::NAME)?.to_owned(), arguments });
     }
     legacy::function_call(call.require(FUNCTION)?, id)

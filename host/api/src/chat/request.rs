@@ -1,10 +1,10 @@
-//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused
-//! follows the Responses protocol.
+//! Reader of a chat request: checks the body and makes the job. What of it is refused or ignored,
+//! the tables of fields say.
 
 use super::super::error::ApiError;
 use super::super::format::{self, Naming};
 use super::super::ids::{Clock, Ids};
-use super::super::json::Object;
+use super::super::json::{Object, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::structured_outputs::{self, StructuredOutput};
@@ -15,7 +15,6 @@ use super::machine::{ChatMachine, OutputOptions};
 use super::messages;
 use grammar::Demand;
 use model::limits::Limits;
-use model::printable::printable;
 use model::prompt::Conversation;
 use model::{Beginning, Job, SamplingRequest};
 
@@ -42,12 +41,12 @@ impl ChatRequest {
 
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     // The transport reads more of it, before this.
     body.get(fields::STORE)?;
     let job = job(body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
-    let stream_options = options::StreamOptions::read(body, &mut warnings)?;
+    let stream_options = options::StreamOptions::read(body)?;
     let asked = OutputOptions {
         n,
         logprobs: job.logprobs.is_some(),
@@ -66,9 +65,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
 
 /// Reads the job that `body` asks for.
 pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warnings) -> Result<Job, ApiError> {
-    let what = "superseded in the protocol: use tools and tool_choice";
-    body.refuse(fields::FUNCTIONS, what)?;
-    body.refuse(fields::FUNCTION_CHOICE, what)?;
+    check_modalities(body)?;
     let format = format::read(body, fields::RESPONSE_FORMAT, Naming::Named, &defaults.limits)?;
     let structured = structured_outputs::read(body, &defaults.limits)?;
     if structured.is_some() && format.schema().is_some() {
@@ -105,6 +102,15 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
     })
 }
 
+/// Refuses any form of the answer but text.
+fn check_modalities(body: &Object<'_>) -> Result<(), ApiError> {
+    let other = |(_, value): &(_, Value<'_>)| value.as_str() != Some("text");
+    match body.list(fields::MODALITIES)?.iter().find(other) {
+        Some((path, _)) => Err(path.unsupported("answers are text: leave the others out")),
+        None => Ok(()),
+    }
+}
+
 /// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
 fn template_arguments(
     body: &Object<'_>,
@@ -112,6 +118,7 @@ fn template_arguments(
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let effort = body.get(fields::REASONING_EFFORT)?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
+    options::add_verbosity(&mut arguments, body.get(fields::VERBOSITY)?);
     if let Some(thinking) = body.get(fields::THINKING)? {
         let thinks = options::thinking(&thinking)?;
         let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");
@@ -174,16 +181,16 @@ fn client_tools(
     let mut client_tools = ClientTools::default();
     for (path, value) in tools::list(body, &mut bounds)?.iter() {
         let tool = Object::new(value, path)?;
-        match tool.require(fields::TYPE)? {
-            "function" => {
-                let function = tool.require(FUNCTION)?;
-                client_tools.add(function.require(fields::NAME)?, function, PARAMETERS, value.to_json())?;
-            }
-            "custom" => {
-                let custom = tool.require(CUSTOM)?;
-                client_tools.add_custom(custom.require(fields::NAME)?, custom)?;
-            }
-            other => warnings.add(format!("tool of type {} ignored", printable(other))),
+        let kind = tool.require(fields::TYPE)?;
+        if !warnings.kind(&tool, &fields::TOOL_KINDS, kind)? {
+            continue;
+        }
+        if kind == "custom" {
+            let custom = tool.require(CUSTOM)?;
+            client_tools.add_custom(custom.require(fields::NAME)?, custom)?;
+        } else {
+            let function = tool.require(FUNCTION)?;
+            client_tools.add(function.require(fields::NAME)?, function, PARAMETERS, value.to_json())?;
         }
     }
     Ok(client_tools)

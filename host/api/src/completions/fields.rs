@@ -17,7 +17,7 @@ table! {
             Field::new("echo", "the prompt before the answer, with `logprobs` also its tokens' (the first has none); these are refused where the engine can't tell them (`docs/engines.md`)");
         LOGPROBS: Field<UpTo> = Field::up_to("logprobs", 0, 20, "of each token, with so many others beside it");
         MAX_TOKENS: Field<u32> = Field::new("max_tokens", "16 where it isn't said; 0: no answer, for `echo`");
-        Row::ignored("metadata", "");
+        Row::ignored("metadata", "about the client");
         MODEL;
         CHOICES;
         PRIORITY;
@@ -31,7 +31,7 @@ table! {
         STOP;
         STREAM;
         STREAM_OPTIONS;
-        SUFFIX: Field<&str> = Field::new("suffix", "unless empty").support(Support::Refused(&["\"end\""]));
-        Row::ignored("user", "");
+        Row::refused("suffix", &["\"end\""], "the model writes behind a text, not inside one: leave it out");
+        Row::ignored("user", "about the user, for abuse");
     }
 }

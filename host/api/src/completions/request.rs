@@ -25,11 +25,11 @@ pub(crate) fn read(
     mut ids: Ids,
     now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    let warnings = Warnings::of_fields(body, fields::TABLES)?;
     let prompts = prompts(body, defaults.limits.prompts, defaults)?;
     let n = options::choices(body, prompts.len(), &defaults.limits)?;
     refuse_unsupported(body, n)?;
-    let stream_options = options::StreamOptions::read(body, &mut warnings)?;
+    let stream_options = options::StreamOptions::read(body)?;
     let asked = OutputOptions {
         choices: n as usize * prompts.len(),
         logprobs: match (body.value(fields::LOGPROBS), body.get(fields::TOKEN_NAMES)?) {
@@ -85,11 +85,6 @@ fn refuse_unsupported(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
         return Err(body
             .at(fields::BEST_OF)
             .unsupported("choosing the best of several is not there: send n"));
-    }
-    if body.get(fields::SUFFIX)?.is_some_and(|suffix| !suffix.is_empty()) {
-        return Err(body
-            .at(fields::SUFFIX)
-            .unsupported("text after the gap is not there: send the prompt only"));
     }
     Ok(())
 }

@@ -38,13 +38,13 @@ pub struct NewItems {
 /// Reads a new conversation; its items get `ids` where they have none.
 pub fn create(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewConversation, ApiError> {
     let metadata = to_bytes(&metadata::read(body, defaults.limits.metadata)?);
-    let warnings = Warnings::of_fields(body, fields::CREATE_TABLES);
+    let warnings = Warnings::of_fields(body, fields::CREATE_TABLES)?;
     Ok(NewConversation { metadata, items: items(body.list(fields::FIRST_ITEMS)?, warnings, defaults, ids)? })
 }
 
 /// Reads items to be added.
 pub fn add(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewItems, ApiError> {
-    items(body.require(fields::ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES), defaults, ids)
+    items(body.require(fields::ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES)?, defaults, ids)
 }
 
 /// Reads new metadata, as JSON, and warnings.
@@ -59,7 +59,7 @@ fn to_bytes(metadata: &Map<String, Value>) -> Vec<u8> {
 
 fn items(
     list: List<'_>,
-    warnings: Warnings,
+    mut warnings: Warnings,
     defaults: &Defaults,
     ids: &mut Ids,
 ) -> Result<NewItems, ApiError> {
@@ -72,15 +72,20 @@ fn items(
     }
     let mut items = Vec::new();
     for own in list.objects() {
-        items.push(item(&own?, defaults, ids)?);
+        items.push(item(&own?, defaults, ids, &mut warnings)?);
     }
     Ok(NewItems { items, warnings: warnings.into_lines() })
 }
 
-fn item(item: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<OwnItem, ApiError> {
+fn item(
+    item: &Object<'_>,
+    defaults: &Defaults,
+    ids: &mut Ids,
+    warnings: &mut Warnings,
+) -> Result<OwnItem, ApiError> {
     let read = own_items::item(item, ids)?;
     if let OwnItem::Whole(_) = &read {
-        check_item(*item, defaults)?;
+        check_item(*item, defaults, warnings)?;
     }
     check_id(item.at(fields::ID), &read)?;
     Ok(read)

@@ -1,7 +1,7 @@
 //! The sampling fields, which most endpoints share ([`crate::options::sampling`] reads them), and
 //! other fields and notes that several endpoints have.
 
-use super::{Field, List, Object, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
+use super::{Field, List, Object, OneOf, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
 
 table! {
     pub(crate) SAMPLING {
@@ -44,6 +44,21 @@ pub(crate) const BIAS: Shape = Shape::Number(-100.0, 100.0);
 /// All values of the reasoning effort.
 pub(crate) const EFFORTS: Shape = Shape::OneOf(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
+/// Marks of what the client wants cached, on messages, their parts and tools.
+pub(crate) const CACHE_CONTROL: Row = Row::ignored("cache_control", "prefixes are always cached");
+pub(crate) const CACHE_BREAKPOINT: Row =
+    Row::ignored("prompt_cache_breakpoint", "prefixes are always cached");
+
+/// What functions and custom tools have that says nothing here.
+pub(crate) const TOOL_EXTRAS: &[Row] = &[
+    CACHE_CONTROL,
+    Row::ignored("allowed_callers", "models call tools themselves, and no program does"),
+    Row::ignored("defer_loading", "the model sees all tools from the start"),
+    Row::ignored("eager_input_streaming", "arguments always stream"),
+    Row::ignored("input_examples", "the schema describes the arguments"),
+    Row::ignored("output_schema", "results are shown to the model as they are"),
+];
+
 /// Fields of many objects: `type`, by which objects are told apart, and others.
 pub(crate) const TYPE: Required<&str> = Field::new("type", "").required();
 pub(crate) const ID: Required<&str> = Field::new("id", "").required();
@@ -75,6 +90,9 @@ pub(crate) const CACHE_KEY: Field<&str> = Field::new(
     "prompt_cache_key",
     "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says",
 );
+pub(crate) const VERBOSITY: Field<OneOf> =
+    Field::new("verbosity", "an argument of the chat template, `verbosity`")
+        .of(Shape::OneOf(&["low", "medium", "high"]));
 pub(crate) const PRIORITY: Field<i32> = Field::new(
     "priority",
     "which of this key's answers comes first where they wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
@@ -108,8 +126,7 @@ pub(crate) const STREAM_OPTIONS: Field<Object<'_>> =
 
 table! {
     pub(crate) STREAM_OPTION_FIELDS {
-        CONTINUOUS_USAGE: Field<bool> =
-            Field::new("continuous_usage_stats", "usage comes last").support(Support::Warned);
+        Row::warned("continuous_usage_stats", "usage comes last");
         INCLUDE_USAGE: Field<bool> = Field::new("include_usage", "a last chunk with the usage");
         PAD_CHUNKS: Field<bool> = Field::new("include_obfuscation", "padding of chunks, in Chat Completions");
     }

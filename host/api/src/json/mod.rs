@@ -16,7 +16,7 @@ mod value;
 
 pub use document::Document;
 pub(crate) use document::Repeated;
-pub(crate) use field::{Field, OneOf, Required, UpTo};
+pub(crate) use field::{Field, OneOf, Required, Typed, UpTo};
 pub(crate) use list::List;
 pub use object::Object;
 pub(crate) use path::Path;
@@ -44,6 +44,16 @@ pub(crate) fn with_content<T, E: std::fmt::Debug>(
     let mut warnings = Warnings::default();
     let content = with_value(content, |content| read(content, Path::Body.field("content"), &mut warnings));
     (content.unwrap(), warnings.into_lines())
+}
+
+/// The refusal of `content`, read in the same way.
+#[cfg(test)]
+pub(crate) fn refusal_of_content<T: std::fmt::Debug, E: std::fmt::Debug>(
+    content: &serde_json::Value,
+    read: impl FnOnce(Value<'_>, Path<'_>, &mut Warnings) -> Result<T, E>,
+) -> E {
+    let mut warnings = Warnings::default();
+    with_value(content, |content| read(content, Path::Body.field("content"), &mut warnings)).unwrap_err()
 }
 
 #[cfg(test)]

@@ -101,9 +101,4 @@ impl<'a> Object<'a> {
     ) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
         self.find(name).map(|value| T::read(value, shape, self.path.field(name))).transpose()
     }
-
-    /// Refuses a field without support if it is there; `what` says what to do.
-    pub(crate) fn refuse<T: Copy>(&self, field: Field<T>, what: &str) -> Result<(), ApiError> {
-        if self.value(field).is_some() { Err(self.at(field).unsupported(what)) } else { Ok(()) }
-    }
 }

@@ -74,6 +74,15 @@ impl<'a> Value<'a> {
         matches!(self, Self::Null)
     }
 
+    /// Whether it is a text or a list without anything in it.
+    pub(crate) fn is_empty(self) -> bool {
+        match self {
+            Self::String(text) => text.is(""),
+            Self::List(elements) => elements.is_empty(),
+            _ => false,
+        }
+    }
+
     /// The text of a string.
     pub(crate) fn as_str(self) -> Option<&'a str> {
         match self {

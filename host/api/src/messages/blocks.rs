@@ -10,14 +10,8 @@ use super::fields;
 use model::printable::printable;
 use model::prompt::Content;
 
-/// `source` of a document, and what it has.
-const SOURCE: Required<Object<'_>> = Field::new("source", "").required();
+/// Text of a document's source.
 const DATA: Required<&str> = Field::new("data", "").required();
-
-/// What stands above a document or a search result.
-const TITLE: Field<&str> = Field::new("title", "");
-const CONTEXT: Field<&str> = Field::new("context", "");
-const ORIGIN: Field<&str> = Field::new("source", "");
 
 /// Reads `content`, a string or blocks.
 pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
@@ -35,23 +29,30 @@ pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
     Ok(content)
 }
 
-/// The text of one block of a user message, a tool's result or instructions; `None` for unknown
-/// kinds.
+/// The text of one block of a user message, a tool's result or instructions; `None` for kinds that
+/// say nothing.
 pub(super) fn block_text<'a>(
     block: Object<'a>,
     warnings: &mut Warnings,
 ) -> Result<Option<Cow<'a, str>>, ApiError> {
-    match block.require(fields::TYPE)? {
+    let kind = block.require(fields::TYPE)?;
+    if !warnings.kind(&block, &fields::BLOCKS, kind)? {
+        return Ok(None);
+    }
+    match kind {
         "text" => block.require(fields::TEXT).map(|text| Some(text.into())),
         "image" => Ok(Some(placeholder("[image]", "images", warnings).into())),
         "container_upload" => Ok(Some(placeholder("[file]", "files", warnings).into())),
         "document" => document(block, warnings).map(|text| Some(text.into())),
         "search_result" => search_result(block, warnings).map(|text| Some(text.into())),
-        other => {
-            warnings.add(format!("content block of type {} ignored", printable(other)));
-            Ok(None)
-        }
+        "tool_reference" => block.require(fields::TOOL_REFERENCE).map(|name| Some(name.into())),
+        other => Err(misplaced(&block, other)),
     }
+}
+
+/// 400: a block stands in the content of a message that can't have it.
+pub(super) fn misplaced(block: &Object<'_>, kind: &str) -> ApiError {
+    block.at(fields::TYPE).invalid(format_args!("{} can't stand here", printable(kind)))
 }
 
 fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'static str {
@@ -62,19 +63,19 @@ fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'st
 /// Title, context and text of a document. A document that isn't text, such as a PDF, has a
 /// placeholder for text.
 fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
-    let source = block.require(SOURCE)?;
+    let source = block.require(fields::SOURCE)?;
     let body = match source.require(fields::TYPE)? {
         "text" => source.require(DATA)?.to_owned(),
         "content" => required_text(&source, warnings)?,
         _ => placeholder("[document]", "documents that are not text", warnings).to_owned(),
     };
-    headed(&block, [TITLE, CONTEXT], &body)
+    headed(&block, [fields::DOCUMENT_TITLE, fields::CONTEXT], &body)
 }
 
 /// Title, source and text of a search result.
 fn search_result(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let body = required_text(&block, warnings)?;
-    headed(&block, [TITLE, ORIGIN], &body)
+    headed(&block, [fields::DOCUMENT_TITLE, fields::ORIGIN], &body)
 }
 
 fn required_text(block: &Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
@@ -128,14 +129,13 @@ mod tests {
     fn what_is_no_text_is_a_placeholder_with_a_warning() {
         let pdf = json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "" } });
         let image = json!({ "type": "image", "source": { "type": "url", "url": "https://a.example" } });
-        let (content, warnings) = read(&json!([pdf, image, { "type": "hologram\n" }]));
+        let (content, warnings) = read(&json!([pdf, image]));
         assert_eq!(content, Content::from_iter(["[document]", "[image]"]));
         assert_eq!(
             warnings,
             [
                 "documents that are not text cannot be read by this model: shown to it as [document]",
                 "images cannot be read by this model: shown to it as [image]",
-                "content block of type hologram? ignored",
             ]
         );
     }

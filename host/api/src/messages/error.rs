@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::error::ApiError;
+use super::fields::NO_THREADS;
 use model::StartError;
 use model::printable::printable;
 use model::prompt::RenderError;
@@ -29,7 +30,19 @@ pub(super) struct ErrorObject<'a> {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) message: &'a str,
+    /// What programs act on, where the protocol has a code for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
 }
+
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "MessagesErrorDetails")]
+struct Details {
+    error_code: &'static str,
+}
+
+/// Codes of this server's refusals that are codes of this protocol, too.
+const CODES: [&str; 1] = [NO_THREADS];
 
 impl<'a> ErrorObject<'a> {
     /// An error whose type follows from the HTTP status, as it does at Anthropic; 503 says that the
@@ -46,7 +59,14 @@ impl<'a> ErrorObject<'a> {
             500.. => "api_error",
             _ => "invalid_request_error",
         };
-        Self { kind, message }
+        Self { kind, message, details: None }
+    }
+
+    /// A refusal.
+    fn of(error: &'a ApiError) -> Self {
+        let code = error.code.filter(|code| CODES.contains(code));
+        let details = code.map(|error_code| Details { error_code });
+        Self { details, ..Self::new(error.status, &error.message) }
     }
 }
 
@@ -55,7 +75,7 @@ impl<'a> ErrorObject<'a> {
 /// # Panics
 /// Never: strings serialise.
 pub fn error_body(error: &ApiError, request_id: &str) -> String {
-    let error = ErrorObject::new(error.status, &error.message);
+    let error = ErrorObject::of(error);
     serde_json::to_string(&Envelope { kind: "error", error, request_id }).expect("strings serialise")
 }
 

@@ -27,31 +27,56 @@ table! {
             .of(Shape::List(&Shape::Object(MESSAGE)))
             .required_as("a list of messages");
         MODEL;
-        Row::ignored("betas", "");
-        Row::ignored("cache_control", "prefixes are always cached; so in blocks and tools");
+        Row::ignored("betas", "names of features: each has its own fields, which are decided one by one");
+        Row::ignored("billing_policy", "nothing is billed");
+        CACHE_CONTROL;
         TEMPLATE_ARGUMENTS;
-        Row::warned("container");
-        Row::warned("context_management");
-        Row::ignored("diagnostics", "");
-        Row::ignored("inference_geo", "");
-        Row::warned("mcp_servers");
-        Row::ignored("metadata", "");
+        Row::refused(
+            "compaction",
+            &["{\"type\": \"summarize\"}"],
+            "ask for a summary in a message, and send it in place of what it stands for",
+        );
+        Row::refused(
+            "container",
+            &["\"container_1\"", "{\"skills\": []}"],
+            "files and skills are not kept here: send what the model needs as text",
+        );
+        Row::ignored("context_management", "nothing is cleared from the prompt: the model sees all of it");
+        Row::ignored("diagnostics", "about the cache only");
+        Row::ignored("fallback_credit_token", "nothing is billed");
+        Row::ignored("fallbacks", "the request's model answers, and no other");
+        Row::ignored("inference_geo", "the answer is made where the operator runs the model");
+        Row::refused(
+            "mcp_servers",
+            &["[{\"type\": \"url\"}]"],
+            "the server runs tools of MCP servers in `POST /v1/responses` only: send them there, or run them yourself",
+        );
+        Row::ignored("metadata", "about the user, for abuse");
         OUTPUT_CONFIG: Field<Object<'_>> = Field::new("output_config", "").of(Shape::Object(OUTPUT));
         OUTPUT_FORMAT: Field<Object<'_>> =
             Field::new("output_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
-        Row::ignored("service_tier", "");
-        Row::ignored("speed", "");
+        Row::ignored("service_tier", "there is one");
+        Row::ignored("speed", "there is one");
         SYSTEM: Field<Value<'_>> = Field::new("system", "text, before the first message")
             .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
         THINKING: Field<Object<'_>> = Field::new("thinking", "without it the model is asked not to think")
             .of(Shape::Object(THINKING_FIELDS));
+        Row::refused(
+            "thread",
+            &["{\"type\": \"create\"}", "{\"type\": \"continue\", \"previous_message_id\": \"msg_1\"}"],
+            "conversations are not kept here: send all messages with each request. Clients do so by themselves on this code",
+        )
+        .code(NO_THREADS);
         TOOL_CHOICE: Field<Object<'_>> =
             Field::new("tool_choice", FORCED_NOTE).of(Shape::Object(TOOL_CHOICE_FIELDS));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
-        Row::ignored("user_profile_id", "");
-        Row::ignored("workspace_id", "");
+        Row::ignored("user_profile_id", "about the account");
+        Row::ignored("workspace_id", "about the account");
     }
 }
+
+/// Code on which Anthropic's clients send the whole conversation without `thread`.
+pub(super) const NO_THREADS: &str = "thread_unsupported_request";
 
 table! {
     pub(super) OUTPUT {
@@ -59,22 +84,24 @@ table! {
             Field::new("effort", "an argument of the chat template, `reasoning_effort`").of(EFFORTS);
         FORMAT: Field<Object<'_>> =
             Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
+        Row::warned("task_budget", "`max_tokens` bounds an answer, and nothing bounds several");
     }
 }
 
 const FORMAT_KINDS: Kinds = Kinds {
     name: "MessagesFormat",
     of: &[KindOf::new("text", "any text"), KindOf::new("json_schema", FORMAT_NOTE).with(&[SCHEMA.row()])],
-    open: false,
+    common: &[],
+    others: None,
 };
 
 table! {
     pub(super) THINKING_FIELDS {
         TYPE.of(Shape::OneOf(&["enabled", "adaptive", "between_tools", "disabled"]))
             .note("whether the model is asked to think");
-        BUDGET_TOKENS: Field<u32> =
-            Field::new("budget_tokens", "reasoning has no bound of its own").support(Support::Warned);
-        DISPLAY: Field<&str> = Field::new("display", "thinking is always shown").support(Support::Warned);
+        Row::ignored("block_binding", "thinking is read whatever its signature");
+        Row::warned("budget_tokens", "reasoning has no bound of its own");
+        Row::ignored("display", "thinking is always shown: a client that doesn't want to see it sends it back all the same");
     }
 }
 
@@ -88,28 +115,80 @@ table! {
 }
 
 table! {
-    pub(super) MESSAGE {
+    pub(crate) MESSAGE {
         ROLE: Required<OneOf> =
             Field::new("role", "").of(Shape::OneOf(&["user", "assistant", "system"])).required();
         CONTENT: Required<Value<'_>> = Field::new("content", "")
             .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&BLOCKS))]))
             .required_as("a string or a list of blocks");
+        CACHE_CONTROL;
+        Row::ignored("clear_at", "the message stays in its place: the model sees more, not less");
+        Row::ignored("id", "of an answer that is sent back as it came");
+        Row::refused(
+            "output_config",
+            &["{\"effort\": \"low\"}"],
+            "it holds for a whole request: send it beside `messages`",
+        );
+        Row::refused("tools", &["[{\"name\": \"f\"}]"], "tools hold for a whole request: send them in `tools`");
+        Row::ignored("type", "`message`, of an answer that is sent back as it came");
     }
 }
 
-const BLOCKS: Kinds = Kinds {
+/// What the client has to do about a block of a tool that Anthropic runs.
+const HOSTED: &str = "no tool of this kind runs here: send what it found as text";
+
+/// Blocks of messages, of instructions, and of a tool's result.
+pub(crate) const BLOCKS: Kinds = Kinds {
     name: "MessagesBlock",
     of: &[
         KindOf::new("text", "").with(&[TEXT.row()]),
-        KindOf::new("tool_result", "with `is_error`, the text begins with \"Error: \"").with(RESULT),
-        KindOf::new("tool_use", "a call of the assistant's"),
-        KindOf::new("thinking", "reasoning of the assistant's"),
-        KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning"),
-        KindOf::new("search_result", "its title, source and text"),
-        KindOf::new("image", "the model sees a placeholder; with a warning"),
-        KindOf::new("container_upload", "the model sees a placeholder; with a warning"),
+        KindOf::new(
+            "tool_result",
+            "with `is_error`, the text begins with \"Error: \"; its call must come before it",
+        )
+        .with(RESULT),
+        KindOf::new("tool_use", "a call of the assistant's").with(CALL),
+        KindOf::new("thinking", "reasoning of the assistant's").with(REASONING),
+        KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning")
+            .with(DOCUMENT),
+        KindOf::new("search_result", "its title, source and text").with(SEARCH_RESULT),
+        KindOf::new("tool_reference", "its name: the model sees all tools from the start")
+            .with(&[TOOL_REFERENCE.row()]),
+        KindOf::new("image", "the model sees a placeholder; with a warning").with(&[
+            Row::ignored("source", "the model sees a placeholder"),
+            Row::ignored("transformations", "the model sees a placeholder"),
+        ]),
+        KindOf::new("container_upload", "the model sees a placeholder; with a warning")
+            .with(&[Row::ignored("file_id", "the model sees a placeholder")]),
+        KindOf::ignored(
+            "fallback",
+            "it marks where another model went on, and isn't shown to models anywhere",
+        ),
+        KindOf::warned("redacted_thinking", "this server cannot read it"),
+        KindOf::refused("advisor_tool_result", HOSTED),
+        KindOf::refused("bash_code_execution_tool_result", HOSTED),
+        KindOf::refused("browser_state", HOSTED),
+        KindOf::refused("code_execution_tool_result", HOSTED),
+        KindOf::refused(
+            "compaction",
+            "send the summary as text of a user's message, or the messages that it stands for",
+        ),
+        KindOf::refused("mcp_tool_listing", HOSTED),
+        KindOf::refused("mcp_tool_result", HOSTED),
+        KindOf::refused("mcp_tool_use", HOSTED),
+        KindOf::refused("server_tool_use", HOSTED),
+        KindOf::refused("text_editor_code_execution_tool_result", HOSTED),
+        KindOf::refused("tool_addition", "tools hold for a whole request: send it in `tools`"),
+        KindOf::refused("tool_removal", "tools hold for a whole request: leave it out of `tools`"),
+        KindOf::refused("tool_search_tool_result", HOSTED),
+        KindOf::refused("web_fetch_tool_result", HOSTED),
+        KindOf::refused("web_search_tool_result", HOSTED),
     ],
-    open: true,
+    common: &[
+        CACHE_CONTROL,
+        Row::ignored("citations", "answers don't cite, and what is cited stands in the text"),
+    ],
+    others: None,
 };
 
 table! {
@@ -117,16 +196,59 @@ table! {
         TOOL_USE_ID: Required<&str> = Field::new("tool_use_id", "").required();
         RESULT_CONTENT: Field<Value<'_>> = Field::new("content", "");
         IS_ERROR: Field<bool> = Field::new("is_error", "");
+        TOOLSET;
     }
 }
 
-const TOOL_KINDS: Kinds = Kinds {
+const TOOLSET: Row = Row::ignored("toolset_name", "a call and its result belong together by their id");
+
+table! {
+    pub(super) CALL {
+        ID;
+        NAME;
+        CALL_INPUT: Field<Value<'_>> = Field::new("input", "");
+        Row::ignored("caller", "the model sees the call, whoever made it");
+        TOOLSET;
+    }
+}
+
+table! {
+    pub(super) REASONING {
+        THINKING_TEXT: Required<&str> = Field::new("thinking", "").required();
+        SIGNATURE: Field<&str> = Field::new("signature", "");
+    }
+}
+
+table! {
+    pub(super) DOCUMENT {
+        SOURCE: Required<Object<'_>> = Field::new("source", "").required();
+        DOCUMENT_TITLE;
+        CONTEXT: Field<&str> = Field::new("context", "");
+    }
+}
+
+/// What stands above a document or a search result.
+pub(super) const DOCUMENT_TITLE: Field<&str> = Field::new("title", "");
+
+table! {
+    pub(super) SEARCH_RESULT {
+        RESULT_CONTENT.required();
+        ORIGIN: Field<&str> = Field::new("source", "");
+        DOCUMENT_TITLE;
+    }
+}
+
+pub(super) const TOOL_REFERENCE: Required<&str> = Field::new("tool_name", "").required();
+
+/// Tools that clients run. What else Anthropic's clients declare, it runs or trains its models on.
+pub(crate) const TOOL_KINDS: Kinds = Kinds {
     name: "MessagesTool",
     of: &[
-        KindOf { kind: None, fields: TOOL, note: "a function" },
+        KindOf { kind: None, ..KindOf::new("", "a function").with(TOOL) },
         KindOf::new("custom", "the same").with(TOOL),
     ],
-    open: true,
+    common: TOOL_EXTRAS,
+    others: Some("tool"),
 };
 
 table! {

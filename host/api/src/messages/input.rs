@@ -3,7 +3,7 @@
 
 use super::super::error::ApiError;
 use super::super::history::History;
-use super::super::json::{Field, List, Object, Path, Required, Value};
+use super::super::json::{List, Object, Path, Value};
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
@@ -17,11 +17,6 @@ use model::prompt::{Content, HistoryCall, Message, Role};
 /// The line differs in every request, so it is left out: with it in the prompt, no two requests
 /// would share a prefix in the prefix cache.
 const ACCOUNTING: &str = "x-anthropic-billing-header:";
-
-/// What blocks of the assistant's have.
-const THINKING_TEXT: Required<&str> = Field::new("thinking", "").required();
-const SIGNATURE: Field<&str> = Field::new("signature", "");
-const INPUT: Field<Value<'_>> = Field::new("input", "");
 
 /// Separator between two texts of instructions.
 const JOINT: &str = "\n\n";
@@ -63,6 +58,7 @@ struct Input<'a> {
 
 impl Input<'_> {
     fn message(&mut self, message: Object<'_>) -> Result<(), ApiError> {
+        self.warnings.fields(&message, &[fields::MESSAGE])?;
         let (role, content) = (message.require(fields::ROLE)?, message.require(fields::CONTENT)?);
         let path = message.at(fields::CONTENT);
         if role == "system" {
@@ -120,6 +116,7 @@ impl Input<'_> {
         for block in List::new(list, path).objects() {
             let block = block?;
             if block.get(fields::TYPE.optional())? == Some("tool_result") {
+                self.warnings.kind(&block, &fields::BLOCKS, "tool_result")?;
                 self.say(take(&mut said));
                 self.result(block)?;
             } else if let Some(text) = blocks::block_text(block, self.warnings)? {
@@ -141,6 +138,9 @@ impl Input<'_> {
     /// failed.
     fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
         let id = block.require(fields::TOOL_USE_ID)?;
+        if !self.history.has_call(id) {
+            return Err(no_call(block, id));
+        }
         let mut content = match block.value(fields::RESULT_CONTENT) {
             Some(content) => blocks::read(content, block.at(fields::RESULT_CONTENT), self.warnings)?,
             None => Content::default(),
@@ -169,18 +169,21 @@ impl Input<'_> {
     /// Reads a block of an assistant message. Texts are collected in `said` until another kind of
     /// block comes.
     fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
-        match block.require(fields::TYPE)? {
+        let kind = block.require(fields::TYPE)?;
+        if !self.warnings.kind(&block, &fields::BLOCKS, kind)? {
+            return Ok(());
+        }
+        match kind {
             "text" => said.push(block.require(fields::TEXT)?),
             "thinking" => {
                 self.answer(take(said));
                 self.thinking(block)?;
             }
-            "redacted_thinking" => self.warnings.add("redacted_thinking ignored: this server cannot read it"),
             "tool_use" => {
                 self.answer(take(said));
                 self.history.call(call(block)?);
             }
-            other => self.warnings.add(format!("content block of type {} ignored", printable(other))),
+            other => return Err(blocks::misplaced(&block, other)),
         }
         Ok(())
     }
@@ -196,11 +199,11 @@ impl Input<'_> {
     /// conversation, and a client may put any text in the model's name anyway. A signature that
     /// isn't this server's only gives a warning.
     fn thinking(&mut self, block: Object<'_>) -> Result<(), ApiError> {
-        let text = block.require(THINKING_TEXT)?;
+        let text = block.require(fields::THINKING_TEXT)?;
         if text.is_empty() {
             return Ok(());
         }
-        if !self.seal.verify(THINKING, text, block.get(SIGNATURE)?.unwrap_or_default()) {
+        if !self.seal.verify(THINKING, text, block.get(fields::SIGNATURE)?.unwrap_or_default()) {
             self.warnings.add("thinking that this server did not sign was taken as it is");
         }
         self.history.reasoning(text);
@@ -217,8 +220,17 @@ impl Input<'_> {
     }
 }
 
+/// 400: the result's call is in no message before it, so the client has left them out.
+fn no_call(block: Object<'_>, id: &str) -> ApiError {
+    let what = format_args!(
+        "no `tool_use` block with the id {} is in the messages before this `tool_result`: send the whole conversation",
+        printable(id)
+    );
+    block.at(fields::TOOL_USE_ID).invalid(what)
+}
+
 fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
-    let arguments = match block.value(INPUT) {
+    let arguments = match block.value(fields::CALL_INPUT) {
         None => "{}".to_owned(),
         Some(Value::String(text)) => text.get().to_owned(),
         Some(value) => value.to_json().into_string(),

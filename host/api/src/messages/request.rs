@@ -1,6 +1,5 @@
-//! Reader of a request for a message, or for the number of a prompt's tokens. Features of
-//! Anthropic's servers that this one lacks are ignored with a warning; only what would give another
-//! answer than the one asked for is refused.
+//! Reader of a request for a message, or for the number of a prompt's tokens. What of it is refused
+//! or ignored, the tables of fields say.
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
@@ -68,7 +67,7 @@ pub fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, Api
 
 /// Reads the fields that both routes have: all that make the prompt.
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     let format = format(body, defaults)?;
     let mut client_tools = tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
     let (choice, parallel_tool_calls) = tools::choice(body)?;
@@ -85,7 +84,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
             response_schema: format.schema(),
             response_grammar: None,
         },
-        template_arguments: template_arguments(body, defaults, &mut warnings)?,
+        template_arguments: template_arguments(body, defaults)?,
         sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,
         ..Job::default()
     };
@@ -117,11 +116,10 @@ fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiErr
 fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
-    warnings: &mut Warnings,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let effort = body.get(fields::OUTPUT_CONFIG)?.map_or(Ok(None), |config| config.get(fields::EFFORT))?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
-    let thinks = thinks(body, warnings)?;
+    let thinks = thinks(body)?;
     if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
         arguments.push(("enable_thinking".to_owned(), thinks.into()));
     }
@@ -130,13 +128,7 @@ fn template_arguments(
 
 /// Whether the model may think: only if the request asks for it. Clients that don't ask take the
 /// first block for the answer.
-fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
+fn thinks(body: &Object<'_>) -> Result<bool, ApiError> {
     let Some(thinking) = body.get(fields::THINKING)? else { return Ok(false) };
-    if thinking.get(fields::BUDGET_TOKENS)?.is_some() {
-        warnings.ignored(&thinking, fields::BUDGET_TOKENS);
-    }
-    if thinking.get(fields::DISPLAY)? == Some("omitted") {
-        warnings.ignored(&thinking, fields::DISPLAY);
-    }
     options::thinking(&thinking)
 }

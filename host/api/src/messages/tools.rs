@@ -6,7 +6,6 @@ use super::super::json::Object;
 use super::super::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
 use super::super::warnings::Warnings;
 use super::fields;
-use model::printable::printable;
 
 /// Reads the tools of a request that the client runs.
 pub(super) fn client_tools(
@@ -17,9 +16,9 @@ pub(super) fn client_tools(
     let mut client_tools = ClientTools::default();
     for tool in list(body, &mut bounds)?.objects() {
         let tool = tool?;
-        match tool.get(fields::TYPE.optional())? {
-            None | Some("custom") => add(tool, &mut client_tools)?,
-            Some(other) => warnings.add(format!("tool of type {} ignored", printable(other))),
+        let kind = tool.get(fields::TYPE.optional())?.unwrap_or("custom");
+        if warnings.kind(&tool, &fields::TOOL_KINDS, kind)? {
+            add(tool, &mut client_tools)?;
         }
     }
     Ok(client_tools)

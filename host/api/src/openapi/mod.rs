@@ -7,6 +7,10 @@ mod endpoints;
 mod shapes;
 
 #[cfg(test)]
+mod elements;
+#[cfg(test)]
+mod left_out;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod tests;
@@ -23,6 +27,12 @@ use endpoint::{Endpoint, ErrorFormat};
 use endpoints::ENDPOINTS;
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+
+/// The fields of an endpoint's query; none where there is no such endpoint.
+pub(crate) fn query(method: &str, path: &str) -> &'static [Row] {
+    let is_it = |endpoint: &&Endpoint| endpoint.path == path && endpoint.method.eq_ignore_ascii_case(method);
+    ENDPOINTS.iter().find(is_it).map_or(&[], |endpoint| endpoint.query)
+}
 
 /// The document as JSON.
 pub fn json() -> &'static str {

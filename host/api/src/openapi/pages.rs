@@ -2,10 +2,11 @@
 //! with the pages. `UPDATE_DOCS=1` writes them into the pages.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::fields::{self, Kinds, Row, Shape, Support, Tables};
 use super::ENDPOINTS;
+use super::left_out;
 
 const PAGES: [&str; 7] =
     ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];
@@ -18,13 +19,9 @@ fn the_pages_have_the_tables_as_they_are() {
     for name in PAGES {
         let path = folder.join(name).with_extension("md");
         let page = std::fs::read_to_string(&path).unwrap();
-        let (fresh, mut endpoints) = refreshed(&page);
+        let (fresh, mut endpoints) = refreshed(&page, "parameters", table);
         described.append(&mut endpoints);
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(&path, fresh).unwrap();
-        } else {
-            assert!(page == fresh, "docs/api/{name}.md is stale: run this test with UPDATE_DOCS=1");
-        }
+        compare(name, &path, &page, &fresh);
     }
     let expected = ENDPOINTS.iter().filter(|endpoint| endpoint.request.is_some());
     let mut expected: Vec<String> = expected.map(|endpoint| endpoint.path.to_owned()).collect();
@@ -33,16 +30,33 @@ fn the_pages_have_the_tables_as_they_are() {
     assert_eq!(described, expected, "each endpoint with a body has its table, once");
 }
 
-/// The page with its tables written anew, and the paths whose tables it has.
-fn refreshed(page: &str) -> (String, Vec<String>) {
+#[test]
+fn the_page_of_what_is_left_out_has_all_of_it() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api/left-out.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (fresh, paths) = refreshed(&page, "left out", left_out::table);
+    assert_eq!(paths, ["/v1/responses", "/v1/chat/completions", "/v1/completions", "/v1/messages"]);
+    compare("left-out", &path, &page, &fresh);
+}
+
+fn compare(name: &str, path: &Path, page: &str, fresh: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, fresh).unwrap();
+    } else {
+        assert!(page == fresh, "docs/api/{name}.md is stale: run this test with UPDATE_DOCS=1");
+    }
+}
+
+/// The page with its tables of this name made anew, and the paths whose tables it has.
+fn refreshed(page: &str, name: &str, make: fn(Tables) -> String) -> (String, Vec<String>) {
     let (mut fresh, mut paths, mut rest) = (String::new(), Vec::new(), page);
-    while let Some((before, after)) = rest.split_once("<!-- parameters of ") {
+    let begin = format!("<!-- {name} of ");
+    while let Some((before, after)) = rest.split_once(&begin) {
         let (path, after) = after.split_once(" -->").unwrap();
         let (_, after) = after.split_once(END).expect("a table has its end");
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.request.is_some());
         let endpoint = endpoint.expect("a known path");
-        write!(fresh, "{before}<!-- parameters of {path} -->\n{}{END}", table(endpoint.request.unwrap()))
-            .unwrap();
+        write!(fresh, "{before}{begin}{path} -->\n{}{END}", make(endpoint.request.unwrap())).unwrap();
         paths.push(path.to_owned());
         rest = after;
     }
@@ -64,20 +78,29 @@ fn table(tables: Tables) -> String {
 
 fn row(prefix: &str, field: &Row, table: &mut String) {
     let name = format!("{prefix}{}", field.name);
-    let support = match field.support {
-        Support::Supported => "supported",
-        Support::InPart(_) => "supported in part",
-        Support::Ignored => "ignored",
-        Support::Warned => "ignored, with a warning",
-        Support::Refused(_) => "refused",
-    };
+    let support = support(field.support);
     let required = if field.required.is_some() { ", required" } else { "" };
     writeln!(table, "| `{name}` | {} | {support}{required} | {} |", words(&field.shape), field.note).unwrap();
     inner(&name, &field.shape, table);
 }
 
+fn support(support: Support) -> &'static str {
+    match support {
+        Support::Supported => "supported",
+        Support::InPart(_) => "supported in part",
+        Support::Ignored => "ignored",
+        Support::Warned => "ignored, with a warning",
+        Support::Refused(_) => "refused",
+    }
+}
+
 fn inner(name: &str, shape: &Shape, table: &mut String) {
     match shape {
+        // What says nothing inside a list is on the page of what is left out.
+        Shape::List(Shape::Object(fields)) => {
+            let fields = fields.iter().filter(|field| is_read(field.support));
+            fields.for_each(|field| row(&format!("{name}[]."), field, table));
+        }
         Shape::Object(fields) => fields.iter().for_each(|field| row(&format!("{name}."), field, table)),
         Shape::List(of) => inner(&format!("{name}[]"), of, table),
         Shape::Either(shapes) => shapes.iter().for_each(|shape| inner(name, shape, table)),
@@ -86,17 +109,24 @@ fn inner(name: &str, shape: &Shape, table: &mut String) {
     }
 }
 
+fn is_read(support: Support) -> bool {
+    matches!(support, Support::Supported | Support::InPart(_))
+}
+
 fn kinds(name: &str, kinds: &Kinds, table: &mut String) {
-    for kind in kinds.of {
+    for kind in kinds.of.iter().filter(|kind| is_read(kind.support)) {
         let Some(called) = kind.kind else { continue };
-        let fields: Vec<String> = kind.fields.iter().map(|field| format!("`{}`", field.name)).collect();
+        let fields = kind.fields.iter().filter(|field| is_read(field.support));
+        let fields: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
         let colon = if fields.is_empty() { "" } else { ": " };
         let fields = fields.join(", ");
         writeln!(table, "| `{name}` | `{called}`{colon}{fields} | supported | {} |", kind.note).unwrap();
     }
-    if kinds.open {
-        writeln!(table, "| `{name}` | of another `type` | ignored, with a warning | |").unwrap();
-    }
+    writeln!(table, "| `{name}` | of another `type` | {} | |", of_others(kinds)).unwrap();
+}
+
+fn of_others(kinds: &Kinds) -> &'static str {
+    if kinds.others.is_some() { "ignored, with a warning" } else { "refused" }
 }
 
 fn words(shape: &Shape) -> String {

@@ -31,17 +31,11 @@ fn property(field: &Row, named: &mut Map<String, Value>) -> Value {
     if field.required.is_none() {
         nullable(&mut property);
     }
-    let support = match field.support {
-        Support::Ignored => "Ignored.",
-        Support::Warned => "Ignored, with a warning.",
-        _ => "",
-    };
     let bound = match field.shape {
         Shape::UpTo(_, max) => format!("At most {max} by default."),
         _ => String::new(),
     };
-    let said = [support, &bound, field.note].into_iter().filter(|part| !part.is_empty());
-    let description = said.collect::<Vec<_>>().join(" ");
+    let description = described(field.support, &bound, field.note);
     if !description.is_empty() {
         if property.get("$ref").is_some() {
             property = json!({ "allOf": [property] });
@@ -49,6 +43,17 @@ fn property(field: &Row, named: &mut Map<String, Value>) -> Value {
         property["description"] = Value::String(description);
     }
     property
+}
+
+/// What is said of a field or kind.
+fn described(support: Support, bound: &str, note: &str) -> String {
+    let support = match support {
+        Support::Ignored => "Ignored.",
+        Support::Warned => "Ignored, with a warning.",
+        _ => "",
+    };
+    let said = [support, bound, note].into_iter().filter(|part| !part.is_empty());
+    said.collect::<Vec<_>>().join(" ")
 }
 
 fn nullable(schema: &mut Value) {
@@ -96,8 +101,9 @@ pub(super) fn schema(shape: &Shape, named: &mut Map<String, Value>) -> Value {
 
 fn kinds_schema(kinds: &Kinds, named: &mut Map<String, Value>) -> Value {
     if !named.contains_key(kinds.name) {
-        let mut any: Vec<Value> = kinds.of.iter().map(|kind| kind_schema(kind, named)).collect();
-        if kinds.open {
+        let possible = kinds.of.iter().filter(|kind| !matches!(kind.support, Support::Refused(_)));
+        let mut any: Vec<Value> = possible.map(|kind| kind_schema(kind, named)).collect();
+        if kinds.others.is_some() {
             let known: Vec<&str> = kinds.of.iter().filter_map(|kind| kind.kind).collect();
             let other = json!({ "type": "string", "not": { "enum": known } });
             any.push(json!({
@@ -121,8 +127,9 @@ fn kind_schema(kind: &KindOf, named: &mut Map<String, Value>) -> Value {
             required.insert(0, json!("type"));
         }
     }
-    if !kind.note.is_empty() {
-        schema["description"] = json!(kind.note);
+    let description = described(kind.support, "", kind.note);
+    if !description.is_empty() {
+        schema["description"] = json!(description);
     }
     schema
 }

@@ -273,14 +273,18 @@ fn limits_and_words_are_those_that_readers_know_by_themselves() {
 }
 
 #[test]
-fn what_is_refused_is_refused_as_unsupported() {
+fn what_is_refused_is_refused_with_its_code() {
     for reader in READERS {
         for (name, field) in reader.fields() {
-            let (Support::Refused(examples) | Support::InPart(examples)) = field.support else { continue };
+            let (code, examples) = match field.support {
+                Support::Refused(refusal) => (refusal.code, refusal.examples),
+                Support::InPart(examples) => ("unsupported_parameter", examples),
+                _ => continue,
+            };
             assert!(!examples.is_empty(), "{name}");
             for example in examples {
                 let error = reader.refusal(&name, serde_json::from_str(example).unwrap());
-                assert_eq!(error.code, Some("unsupported_parameter"), "{}: {name}: {error}", reader.path);
+                assert_eq!(error.code, Some(code), "{}: {name}: {error}", reader.path);
             }
         }
     }
@@ -314,6 +318,15 @@ fn ignored_fields_warn_where_the_table_says_so() {
 fn unknown_fields_are_warned_of() {
     for reader in READERS.iter().filter(|reader| reader.path.starts_with("/v1")) {
         assert_eq!(reader.taken("no_such_field", json!(1)), ["unknown field no_such_field ignored"]);
+        for (name, field) in reader.fields() {
+            if let Shape::Object(inner) = &field.shape
+                && inner.iter().all(|row| row.required.is_none() || row.name == "type")
+            {
+                let name = format!("{name}.no_such_field");
+                let expected = format!("unknown field {name} ignored");
+                assert!(reader.taken(&name, json!(1)).contains(&expected), "{}: {name}", reader.path);
+            }
+        }
     }
 }
 

@@ -5,11 +5,9 @@
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
 use super::super::json::Object;
-use super::super::warnings::Warnings;
 use super::fields;
 use super::input_items::{Input, is_of};
 use model::limits::Limits;
-use model::printable::printable;
 
 /// The settings that hold at the end of an input.
 #[derive(Debug, Default)]
@@ -25,21 +23,16 @@ impl ConfigurationUpdates {
     ///
     /// # Errors
     /// 400 where an item has wrong values.
-    pub(super) fn read(input: Input<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<Self, ApiError> {
+    pub(super) fn read(input: Input<'_>, limits: &Limits) -> Result<Self, ApiError> {
         let mut updates = Self::default();
         for (path, item) in input.items().filter(|(_, item)| is_of(*item, "configuration_update")) {
-            updates.take(Object::new(item, path)?, limits, warnings)?;
+            updates.take(Object::new(item, path)?, limits)?;
         }
         Ok(updates)
     }
 
-    fn take(&mut self, item: Object<'_>, limits: &Limits, warnings: &mut Warnings) -> Result<(), ApiError> {
+    fn take(&mut self, item: Object<'_>, limits: &Limits) -> Result<(), ApiError> {
         let (reasoning, text) = (item.get(fields::REASONING)?, item.get(fields::ANSWER_TEXT)?);
-        for (name, _) in item.fields() {
-            if !matches!(name, "type" | "id" | "reasoning" | "text") {
-                warnings.add(format!("configuration_update: {} ignored", printable(name)));
-            }
-        }
         if let Some(reasoning) = reasoning
             && let Some(effort) = reasoning.get(fields::EFFORT)?
         {

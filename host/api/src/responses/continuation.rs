@@ -97,8 +97,6 @@ pub struct Continuation {
     pub store: bool,
     /// Whether the model is not to answer, so that there may be nothing to answer.
     pub prompt_only: bool,
-    /// Number of references to items that aren't stored, which are left out.
-    pub unknown_references: usize,
     /// The response's id and time of creation, where it waited before it is read to run.
     pub queued: Option<Queued>,
 }

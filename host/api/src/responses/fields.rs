@@ -1,5 +1,6 @@
 //! The fields of a Responses request.
 
+use super::super::content;
 pub(super) use super::super::fields::*;
 use super::super::format::JSON_SCHEMA_FIELDS;
 use super::super::metadata::METADATA;
@@ -23,10 +24,12 @@ pub(super) const PAD: Field<bool> = Field::new("include_obfuscation", "padding o
 
 table! {
     pub(super) FIELDS {
+        Row::ignored("access_programs", "about the account");
         BACKGROUND: Field<bool> =
             Field::new("background", "`true`: the response is stored and runs without its client, who reads it or its events later");
+        Row::ignored("background_options", "about price and order: a background response runs when there is room");
         TEMPLATE_ARGUMENTS;
-        Row::ignored("client_metadata", "");
+        Row::ignored("client_metadata", "about the client");
         CONTEXT_MANAGEMENT: Field<List<'_>> =
             Field::new("context_management", "at most one entry: a prompt with more tokens is compacted before it is answered")
                 .of(Shape::List(&Shape::Object(COMPACTION)))
@@ -36,9 +39,11 @@ table! {
                 .of(Shape::Either(&[Shape::Text, Shape::Object(&[ID.row()])]));
         RAW_MESSAGES: Field<bool> =
             Field::new("enable_response_messages", "adds `input_messages` and `output_messages`, tokens and raw text of each turn (as in vLLM)");
+        Row::ignored("generate", "of a WebSocket's requests");
+        Row::ignored("image", "the model sees a placeholder");
         INCLUDE: Field<List<'_>> =
-            Field::new("include", "`reasoning.encrypted_content` and `message.output_text.logprobs`; others are ignored with a warning")
-                .of(TEXTS);
+            Field::new("include", "the first two; of the others, items have what there is whether asked or not")
+                .of(Shape::List(&Shape::OneOf(INCLUDED)));
         INPUT: Required<Value<'_>> = Field::new("input", "")
             .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEM_KINDS))]))
             .required_as("a string or a list of items");
@@ -50,11 +55,11 @@ table! {
             Field::new("max_tool_calls", "of calls that the server runs").of(POSITIVE);
         METADATA;
         MODEL;
+        Row::refused("moderation", &["{\"model\": \"m\"}"], "nothing is moderated here: leave it out");
         PARALLEL_TOOL_CALLS;
         PREVIOUS_RESPONSE_ID: Field<&str> =
             Field::new("previous_response_id", "a stored response that has ended and didn't fail: its input and output come before the input");
-        PROMPT: Field<Value<'_>> = Field::new("prompt", "stored prompts are not there")
-            .support(Support::Refused(&["{\"id\": \"pmpt_1\"}"]));
+        Row::refused("prompt", &["{\"id\": \"pmpt_1\"}"], "prompts are not kept here: send `instructions` and `input`");
         PRIORITY;
         CACHE_KEY;
         Row::ignored("prompt_cache_options", "prefixes are always cached");
@@ -66,11 +71,12 @@ table! {
         STORE: Field<bool> =
             Field::new("store", "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`");
         STREAM;
+        Row::ignored("stream_id", "of a WebSocket's requests");
         STREAM_OPTIONS: Field<Object<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
         ANSWER_TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
         TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
-            Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICE_KINDS, open: false }),
+            Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICE_KINDS, common: &[], others: None }),
         ]));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         TOP_LOGPROBS: Field<UpTo> =
@@ -78,9 +84,24 @@ table! {
         TRUNCATION: Field<OneOf> =
             Field::new("truncation", "`auto` drops the oldest messages of a conversation that doesn't fit; else that is a 400")
                 .of(Shape::OneOf(&["auto", "disabled"]));
+        Row::ignored("type", "of a WebSocket's requests");
         Row::ignored("user", "superseded by `safety_identifier`");
     }
 }
+
+/// Values of `include`: those with an effect first.
+pub(crate) const INCLUDED: &[&str] = &[
+    WITH_SEALED_REASONING,
+    WITH_LOGPROBS,
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "web_search_call.action.sources",
+    "web_search_call.results",
+];
+pub(super) const WITH_SEALED_REASONING: &str = "reasoning.encrypted_content";
+pub(super) const WITH_LOGPROBS: &str = "message.output_text.logprobs";
 
 table! {
     pub(super) COMPACTION {
@@ -92,7 +113,9 @@ table! {
 
 table! {
     pub(super) REASONING_FIELDS {
+        Row::ignored("context", "the model's chat template decides which reasoning it sees again");
         EFFORT;
+        Row::warned("mode", "there is one");
         OLDER_SUMMARY: Field<&str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
         SUMMARY: Field<&str> =
             Field::new("summary", "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised")
@@ -111,8 +134,7 @@ const SUMMARIES: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
 table! {
     pub(super) TEXT_FIELDS {
         FORMAT;
-        VERBOSITY: Field<OneOf> = Field::new("verbosity", "an argument of the chat template, `verbosity`")
-            .of(Shape::OneOf(&["low", "medium", "high"]));
+        VERBOSITY;
     }
 }
 
@@ -126,7 +148,8 @@ const FORMAT_KINDS: Kinds = Kinds {
         KindOf::new("json_object", "a JSON object"),
         KindOf::new("json_schema", FORMAT_NOTE).with(JSON_SCHEMA_FIELDS),
     ],
-    open: false,
+    common: &[],
+    others: None,
 };
 
 const CHOICE_KINDS: [KindOf; 3] = [
@@ -141,7 +164,7 @@ const CHOICE_KINDS: [KindOf; 3] = [
 
 const CALLED: Required<&str> = NAME.note("not empty");
 
-const TOOL_KINDS: Kinds = Kinds {
+pub(crate) const TOOL_KINDS: Kinds = Kinds {
     name: "ResponsesTool",
     of: &[
         KindOf::new("function", STRICT_NOTE).with(FUNCTION_FIELDS),
@@ -153,10 +176,13 @@ const TOOL_KINDS: Kinds = Kinds {
             ]),
         KindOf::new("mcp", "run by the server where the operator configured it or allows URLs in requests, else ignored with a warning")
             .with(MCP),
-        KindOf::new("web_search", "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning"),
-        KindOf::new("code_interpreter", "run where the operator configured a server for it, else ignored with a warning"),
+        KindOf::new("web_search", "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning")
+            .with(SEARCHES),
+        KindOf::new("code_interpreter", "run where the operator configured a server for it, else ignored with a warning")
+            .with(INTERPRETER),
     ],
-    open: true,
+    common: TOOL_EXTRAS,
+    others: Some("tool"),
 };
 
 table! {
@@ -166,10 +192,26 @@ table! {
         ALLOWED_TOOLS: Field<Value<'_>> = Field::new("allowed_tools", "");
         REQUIRE_APPROVAL: Field<Value<'_>> = Field::new("require_approval", "");
         HEADERS: Field<Object<'_>> = Field::new("headers", "");
+        AUTHORIZATION: Field<&str> = Field::new("authorization", "");
+        Row::warned("connector_id", "connectors are not there: give a `server_url`");
+        SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
+        Row::warned("tunnel_id", "tunnels are not there: give a `server_url`");
     }
 }
 
-const PARTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
+/// What tools of one kind have that the server runs.
+const SEARCHES: &[Row] = &[
+    Row::ignored("external_web_access", "the operator's server searches where it can"),
+    Row::warned("filters", "the operator's server searches everywhere"),
+    Row::ignored("image_settings", "pages are read as text"),
+    Row::ignored("return_token_budget", "the operator's server decides"),
+    Row::ignored("search_content_types", "pages are read as text"),
+    Row::ignored("search_context_size", "the operator's server decides"),
+    Row::ignored("user_location", "the operator's server decides"),
+];
+const INTERPRETER: &[Row] = &[Row::ignored("container", "the operator's server has its own")];
+
+const PARTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&content::PARTS))]);
 
 table! {
     pub(super) MESSAGE {
@@ -177,6 +219,7 @@ table! {
             .of(Shape::OneOf(&["user", "assistant", "system", "developer"]))
             .required();
         CONTENT.note("text; images, files and audio become a placeholder, with a warning");
+        Row::ignored("phase", "the model sees the text as it wrote it");
     }
 }
 
@@ -193,29 +236,70 @@ table! {
         NAMESPACE: Field<&str> = Field::new("namespace", "");
         ARGUMENTS: Field<Value<'_>> =
             Field::new("arguments", "").of(Shape::Either(&[Shape::Text, ANY_OBJECT]));
+        ASYNC;
+        CALLER;
     }
 }
 
-const RESULT: &[Row] = &[CALL_ID.row(), OUTPUT.required().row()];
+const ASYNC: Row = Row::ignored("async", "about how the client runs the call");
+const CALLER: Row = Row::ignored("caller", "the model sees the call, whoever made it");
+
+const RESULT: &[Row] =
+    &[CALL_ID.row(), OUTPUT.required().row(), CALLED.optional().row(), NAMESPACE.row(), CALLER];
 pub(super) const OUTPUT: Field<Value<'_>> = Field::new("output", "").of(PARTS);
 pub(super) const CALL_INPUT: Required<&str> = Field::new("input", "").required();
+
+table! {
+    pub(super) MCP_CALL {
+        ID;
+        SERVER_LABEL.optional();
+        NAME;
+        ARGUMENTS_TEXT: Field<&str> = Field::new("arguments", "");
+        OUTPUT;
+        ERROR: Field<Value<'_>> = Field::new("error", "");
+        APPROVAL_REQUEST: Field<&str> = Field::new("approval_request_id", "");
+    }
+}
+
+table! {
+    pub(super) APPROVAL {
+        APPROVAL_REQUEST.required();
+        APPROVE: Field<bool> = Field::new("approve", "");
+        REASON: Field<&str> = Field::new("reason", "");
+    }
+}
+
+table! {
+    pub(super) CODE_CALL {
+        ID;
+        CODE: Field<&str> = Field::new("code", "");
+        OUTPUTS: Field<List<'_>> = Field::new("outputs", "");
+        Row::ignored("container_id", "the operator's server has its own");
+    }
+}
+
+/// What the client has to do about an item of a tool that no model here can call.
+const NO_TOOL: &str =
+    "no model here calls such a tool: send what was done as text, or declare a function that does it";
 
 /// Items of an input.
 pub(crate) const ITEM_KINDS: Kinds = Kinds {
     name: "ResponsesInputItem",
     of: &[
-        KindOf { kind: None, fields: MESSAGE, note: "a message" },
+        KindOf { kind: None, ..KindOf::new("", "a message").with(MESSAGE) },
         KindOf::new("message", "text is read; images, files and audio become a placeholder, with a warning")
             .with(MESSAGE),
         KindOf::new("reasoning", "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`")
             .with(&[SEALED.optional().row(), CONTENT.row(), ITEM_SUMMARY.row()]),
         KindOf::new("function_call", "").with(FUNCTION_CALL),
-        KindOf::new("function_call_output", "").with(RESULT),
+        KindOf::new("function_call_output", "its call must come before it").with(RESULT),
         KindOf::new("custom_tool_call", "")
-            .with(&[CALL_ID.row(), CALLED.row(), NAMESPACE.row(), CALL_INPUT.row()]),
-        KindOf::new("custom_tool_call_output", "").with(RESULT),
-        KindOf::new("additional_tools", "more tools, as in `tools`")
-            .with(&[TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("").row()]),
+            .with(&[CALL_ID.row(), CALLED.row(), NAMESPACE.row(), CALL_INPUT.row(), ASYNC, CALLER]),
+        KindOf::new("custom_tool_call_output", "its call must come before it").with(RESULT),
+        KindOf::new("additional_tools", "more tools, as in `tools`").with(&[
+            TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("").row(),
+            Row::ignored("role", "tools have none"),
+        ]),
         KindOf::new("compaction", "a summary (of this server's key, else 400) that replaces what came before it, but users' messages and instructions")
             .with(&[SEALED.row()]),
         KindOf::new("compaction_trigger", "as the last item: the response is one `compaction` item"),
@@ -224,13 +308,37 @@ pub(crate) const ITEM_KINDS: Kinds = Kinds {
                 REASONING.of(Shape::Object(&[EFFORT.row()])).row(),
                 ANSWER_TEXT.of(Shape::Object(&[FORMAT.row()])).row(),
             ]),
-        KindOf::new("item_reference", "the stored item with this id; an unknown one is left out, with a warning")
-            .with(&[ID.row()]),
-        KindOf::new("mcp_call", "a call that the server ran, with its output"),
-        KindOf::new("mcp_list_tools", "the server's tools aren't listed again"),
-        KindOf::new("mcp_approval_request", "what `mcp_approval_response` answers"),
-        KindOf::new("mcp_approval_response", "the call runs, or the model is told that it mustn't"),
-        KindOf::new("code_interpreter_call", "code that the server ran, with its output"),
+        KindOf::new("item_reference", "the stored item with this id; an unknown one: 404").with(&[ID.row()]),
+        KindOf::new("mcp_call", "a call that the server ran, with its output").with(MCP_CALL),
+        KindOf::new("mcp_list_tools", "the server's tools aren't listed again").with(&[
+            SERVER_LABEL.optional().row(),
+            ERROR.row(),
+            Row::ignored("tools", "they are the server's"),
+        ]),
+        KindOf::new("mcp_approval_request", "what `mcp_approval_response` answers").with(MCP_CALL),
+        KindOf::new("mcp_approval_response", "the call runs, or the model is told that it mustn't")
+            .with(APPROVAL),
+        KindOf::new("code_interpreter_call", "code that the server ran, with its output").with(CODE_CALL),
+        KindOf::ignored("web_search_call", "what was searched; what was found is in the answer behind it"),
+        KindOf::refused("apply_patch_call", NO_TOOL),
+        KindOf::refused("apply_patch_call_output", NO_TOOL),
+        KindOf::refused("computer_call", NO_TOOL),
+        KindOf::refused("computer_call_output", NO_TOOL),
+        KindOf::refused("file_search_call", NO_TOOL),
+        KindOf::refused("image_generation_call", NO_TOOL),
+        KindOf::refused("local_shell_call", NO_TOOL),
+        KindOf::refused("local_shell_call_output", NO_TOOL),
+        KindOf::refused("program", NO_TOOL),
+        KindOf::refused("program_output", NO_TOOL),
+        KindOf::refused("shell_call", NO_TOOL),
+        KindOf::refused("shell_call_output", NO_TOOL),
+        KindOf::refused("tool_search_call", "the model sees all tools from the start: send them in `tools` or `additional_tools`"),
+        KindOf::refused("tool_search_output", "send its tools in `tools` or `additional_tools`"),
     ],
-    open: true,
+    common: &[
+        Row::ignored("id", "what refers to the item, not what it says"),
+        Row::ignored("status", "the model sees what there is of the item"),
+        Row::ignored("created_by", "the model sees the item, whoever made it"),
+    ],
+    others: None,
 };

@@ -1,8 +1,9 @@
-//! Reader of `input` in every shape that clients send; it makes messages. Items of unknown types,
-//! such as those of other servers' tools, are ignored with a warning.
+//! Reader of `input` in every shape that clients send; it makes messages. Items without effect are
+//! those that `ITEM_KINDS` says so of; whatever else the model wouldn't see is refused.
+
+use std::collections::HashSet;
 
 use serde_json::json;
-use store::Link;
 
 use super::super::content;
 use super::super::error::ApiError;
@@ -12,12 +13,11 @@ use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
 use super::compaction;
-use super::continuation::{self, Continuation};
+use super::continuation::Continuation;
 use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
-use model::printable::printable;
 use model::prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.
@@ -43,13 +43,18 @@ pub(super) fn messages(
         Value::String(text) => history.message(Role::User, text.get().to_owned()),
         Value::List(_) => {
             let approvals = Approvals::of(input)?;
-            // One that waited was checked before it was stored.
-            let is_checked = continuation.queued.is_none() && continuation::link(body)? != Link::Alone;
+            let (mut ids, mut told) = (HashSet::new(), Warnings::default());
             for (index, (path, value)) in input.items().enumerate() {
                 let item = Object::new(value, path)?;
-                if is_checked && index >= input.before() {
-                    check_result(item, &history)?;
+                let is_own = index >= input.before();
+                let is_new =
+                    item.get(fields::ID.optional())?.is_none_or(|id| id.is_empty() || ids.insert(id));
+                // One that waited was checked before it was stored.
+                if is_own && continuation.queued.is_none() {
+                    check_own(item, is_new, &history)?;
                 }
+                // Of items before, their senders were told.
+                let warnings = if is_own { &mut *warnings } else { &mut told };
                 self::item(item, (&defaults.seal, &approvals), &mut history, warnings)?;
             }
         }
@@ -67,27 +72,33 @@ pub(super) fn messages(
     Ok(messages)
 }
 
-/// Checks an item that is only stored for now, as if a model read it. What a model doesn't see of
-/// it, clients are told when one does.
-pub(crate) fn check_item(item: Object<'_>, defaults: &Defaults) -> Result<(), ApiError> {
+/// Checks an item that is only stored for now, as if a model read it.
+pub(crate) fn check_item(
+    item: Object<'_>,
+    defaults: &Defaults,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
     if item.get(fields::TYPE.optional())? == Some(compaction::TRIGGER) {
         let what = "it asks for a response and says nothing: send it to /v1/responses";
         return Err(item.at(fields::TYPE).invalid(what));
     }
-    let (mut history, mut unheard) = (History::default(), Warnings::default());
-    self::item(item, (&defaults.seal, &Approvals::default()), &mut history, &mut unheard)
+    self::item(item, (&defaults.seal, &Approvals::default()), &mut History::default(), warnings)
 }
 
-/// Refuses the result of a call that is neither in what the request continues nor in its input: the
-/// client continues something else than it means. What is continued may hold such results, since a
-/// client may add them to a conversation, or remove a call from it.
-fn check_result(item: Object<'_>, history: &History) -> Result<(), ApiError> {
+/// Refuses an item whose id another one has, which the model would read twice; and the result of a
+/// call that is neither in what the request continues nor before it in its input: the client
+/// continues something else than it means. What is continued may hold such items, since a client
+/// may add results to a conversation, or remove a call from it.
+fn check_own(item: Object<'_>, is_new: bool, history: &History) -> Result<(), ApiError> {
+    if !is_new {
+        return Err(ApiError::duplicate_item(item.require(fields::ID)?));
+    }
     let is_result = matches!(
         item.get(fields::TYPE.optional())?,
         Some("function_call_output" | "custom_tool_call_output")
     );
     if is_result && !history.has_call(call_id(item)?) {
-        let what = "no call with this id is in what `previous_response_id` or `conversation` continues, or before this item in the input";
+        let what = "no call with this id is in what `previous_response_id` or `conversation` continues, or before this item in the input: send the whole conversation, or continue the right one";
         return Err(item.at(fields::CALL_ID).invalid(what));
     }
     Ok(())
@@ -106,6 +117,9 @@ fn item(
         None if item.value(fields::ID).is_some() => "item_reference",
         None => return Err(item.path.invalid("expected an item with a `type`, or a message with a `role`")),
     };
+    if !warnings.kind(&item, &fields::ITEM_KINDS, kind)? {
+        return Ok(());
+    }
     match kind {
         "message" => message(item, history, warnings)?,
         "reasoning" => {
@@ -131,10 +145,9 @@ fn item(
         "compaction" => compaction::read(item, seal, history, warnings)?,
         // `tools`, `compaction` and `configuration` read these.
         "additional_tools" | "compaction_trigger" | "configuration_update" => {}
-        // `WholeInput` has what a reference means, if anything.
-        "item_reference" => warnings.add("an item_reference to an item that isn't stored here was left out"),
-        other if approvals.item(other, item, history, warnings)? => {}
-        other => warnings.add(format!("input item of type {} ignored", printable(other))),
+        // `WholeInput` has what a reference means.
+        "item_reference" => return Err(ApiError::item_not_found(item.require(fields::ID)?)),
+        other => approvals.item(other, item, history, warnings)?,
     }
     Ok(())
 }

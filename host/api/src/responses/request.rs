@@ -1,10 +1,9 @@
 //! Reader of a Responses request: checks the body, makes the job, and keeps what the answer
-//! repeats. Unknown fields, tools and items are ignored with a warning. Fields that would change
-//! the answer in an unsupported way are refused.
+//! repeats. What of it is refused or ignored, the tables of fields say.
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, Value};
+use super::super::json::{Object, OneOf, Typed, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, CountRequest, Defaults};
 use super::super::tools::{TOOL_CHOICE, ToolBounds, choice};
@@ -12,14 +11,13 @@ use super::super::warnings::Warnings;
 use super::compaction;
 use super::configuration::ConfigurationUpdates;
 use super::continuation::Continuation;
-use super::fields;
+use super::fields::{self, Shape};
 use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, hosted, input, tools};
 use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use grammar::Demand;
-use model::printable::printable;
 use model::prompt::Conversation;
 use model::{Beginning, Job, Truncation};
 
@@ -55,13 +53,9 @@ pub(crate) fn parse(
     continuation: &Continuation,
     defaults: &Defaults,
 ) -> Result<ResponsesRequest, ApiError> {
-    let mut warnings = Warnings::of_fields(body, fields::TABLES);
-    body.refuse(fields::PROMPT, "stored prompts are not there: send `instructions` and `input`")?;
+    let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     if body.get(fields::STORE)? == Some(true) && !continuation.store {
         warnings.add("store ignored: this server stores nothing, send the whole input with each request");
-    }
-    if continuation.unknown_references > 0 {
-        warnings.add("an item_reference to an item that isn't stored here was left out");
     }
     let input = Input::new(body, continuation.whole.as_ref());
 
@@ -75,13 +69,13 @@ pub(crate) fn parse(
     let others = hosted.as_ref().is_some_and(is_callable);
     let tool_choice = declared.client_tools.choose(&choice, others, body.at(TOOL_CHOICE))?;
     declared.shown.extend(shown);
-    let updates = ConfigurationUpdates::read(input, &defaults.limits, &mut warnings)?;
+    let updates = ConfigurationUpdates::read(input, &defaults.limits)?;
     let format = echo::format(body, &defaults.limits)?;
     let format = updates.format.unwrap_or(format);
     let mut echo = echo::read(body, continuation, std::mem::take(&mut declared.shown), &format, defaults)?;
     echo.reasoning.effort = updates.effort.or(echo.reasoning.effort);
     let compaction = compaction::asked(body, input, defaults)?;
-    let include = Include::read(body, &echo, &mut warnings)?;
+    let include = Include::read(body, &echo)?;
     let job = Job {
         conversation: Conversation {
             messages: input::messages(body, input, defaults, continuation, &mut warnings)?,
@@ -131,10 +125,6 @@ fn raw_messages(body: &Object<'_>, input: Input<'_>) -> Result<bool, ApiError> {
     Ok(asked)
 }
 
-/// Values of `include`.
-const REASONING: &str = "reasoning.encrypted_content";
-const LOGPROBS: &str = "message.output_text.logprobs";
-
 /// Optional parts of the answer that `include` asks for.
 #[derive(Debug, Clone, Copy)]
 struct Include {
@@ -144,16 +134,13 @@ struct Include {
 }
 
 impl Include {
-    fn read(body: &Object<'_>, echo: &Echo, warnings: &mut Warnings) -> Result<Self, ApiError> {
+    fn read(body: &Object<'_>, echo: &Echo) -> Result<Self, ApiError> {
         let mut names = Vec::new();
         for (path, value) in body.list(fields::INCLUDE)?.iter() {
-            names.push(value.as_str().ok_or_else(|| path.expected("a string", value))?);
+            names.push(OneOf::read(value, &Shape::OneOf(fields::INCLUDED), path)?);
         }
-        for name in names.iter().filter(|name| ![REASONING, LOGPROBS].contains(name)) {
-            warnings.add(format!("include {} ignored", printable(name)));
-        }
-        let asks = |name| names.contains(&name);
-        Ok(Self { encrypted_reasoning: asks(REASONING), logprobs: asks(LOGPROBS) || echo.top_logprobs > 0 })
+        let logprobs = names.contains(&fields::WITH_LOGPROBS) || echo.top_logprobs > 0;
+        Ok(Self { encrypted_reasoning: names.contains(&fields::WITH_SEALED_REASONING), logprobs })
     }
 }
 
@@ -166,11 +153,7 @@ fn template_arguments(
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let mut arguments =
         options::template_arguments(body, echo.reasoning.effort.as_deref(), &defaults.template_arguments)?;
-    if let Some(verbosity) = &echo.text.verbosity
-        && arguments.iter().all(|(name, _)| name != "verbosity")
-    {
-        arguments.push(("verbosity".to_owned(), verbosity.as_str().into()));
-    }
+    options::add_verbosity(&mut arguments, echo.text.verbosity.as_deref());
     Ok(arguments)
 }
 

@@ -80,7 +80,11 @@ impl Declared {
         let (path, max) = (owner.at(TOOLS), bounds.tools);
         for tool in tools::list(&owner, bounds)?.objects() {
             let tool = tool?;
-            match tool.require(fields::TYPE)? {
+            let kind = hosted::request::family(tool.require(fields::TYPE)?);
+            if !warnings.kind(&tool, &fields::TOOL_KINDS, kind)? {
+                continue;
+            }
+            match kind {
                 "namespace" => self.namespace(tool, max, warnings)?,
                 kind @ ("function" | "custom") => {
                     let name = tool.require(fields::NAME)?;
@@ -91,8 +95,7 @@ impl Declared {
                     }
                 }
                 // `hosted::request` reads these.
-                kind if hosted::request::is_hosted(kind) => {}
-                other => warnings.add(format!("tool of type {} ignored", printable(other))),
+                _ => {}
             }
             if self.client_tools.tools.len() > max {
                 return Err(path.invalid(format_args!("at most {max} tools, namespaces and all")));

@@ -150,6 +150,13 @@ pub fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
     named.freeze()
 }
 
+/// A response's first event with what of the request was left out, which a socket has no header for.
+pub fn warned(event: Bytes, warnings: &[String]) -> Bytes {
+    let Some(fields) = event.strip_suffix(b"}").filter(|_| !warnings.is_empty()) else { return event };
+    let warnings = to_bytes(&warnings);
+    [fields, br#","sluice_warnings":"#, &warnings, b"}"].concat().into()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

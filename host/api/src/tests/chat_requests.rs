@@ -146,7 +146,7 @@ fn what_is_not_there_is_refused_by_name() {
         (json!({ "bad_words": ["x", "y".repeat(513)] }), "bad_words[1]: it is longer than 512 bytes"),
         (json!({ "stop_token_ids": [-1] }), "stop_token_ids[0]: expected a token id"),
         (json!({ "tool_choice": "required" }), "tool_choice: a call is demanded"),
-        (json!({ "functions": [] }), "functions: superseded"),
+        (json!({ "functions": [{}] }), "functions: superseded"),
         (json!({ "stop": vec!["x"; 17] }), "stop: at most 16 texts, got 17"),
         (json!({ "stop": [""] }), "stop[0]: the text must not be empty"),
         (json!({ "stop": [3] }), "stop[0]: expected a string, got number"),
@@ -174,15 +174,12 @@ fn neutral_values_pass_silently_and_others_warn() {
     assert_eq!(job_of_neutral, job(chat::read, &with(&json!({}))).0);
     let (_, warnings) = job(
         chat::read,
-        &with(&json!({ "presence_penalty": 0.5, "web_search_options": {},
+        &with(&json!({ "presence_penalty": 0.5, "hologram": {},
         "stream_options": { "continuous_usage_stats": true } })),
     );
     assert_eq!(
         warnings,
-        [
-            "unknown field web_search_options ignored",
-            "stream_options.continuous_usage_stats ignored: usage comes last"
-        ]
+        ["unknown field hologram ignored", "stream_options.continuous_usage_stats ignored: usage comes last"]
     );
 }
 

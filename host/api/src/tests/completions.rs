@@ -57,7 +57,7 @@ fn what_is_wrong_or_not_there_is_refused_by_name() {
         (json!({ "prompt": [{}] }), "prompt[0]: expected a string or token ids, got object"),
         (json!({ "prompt": vec!["x"; 17] }), "prompt: at most 16 prompts, got 17"),
         (json!({ "best_of": 4 }), "best_of: choosing the best"),
-        (json!({ "suffix": "y" }), "suffix: text after the gap"),
+        (json!({ "suffix": "y" }), "suffix: the model writes behind a text"),
         (json!({ "logprobs": true }), "logprobs: expected an integer"),
         (json!({ "max_tokens": -1 }), "max_tokens: expected an integer"),
         (

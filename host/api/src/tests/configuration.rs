@@ -14,7 +14,7 @@ fn body(updates: &[Value], extra: &Value) -> Value {
 }
 
 fn effort(effort: &str) -> Value {
-    json!({ "type": "configuration_update", "id": "cfg_1", "reasoning": { "effort": effort } })
+    json!({ "type": "configuration_update", "reasoning": { "effort": effort } })
 }
 
 fn format(format: &Value) -> Value {
@@ -87,5 +87,5 @@ fn wrong_values_are_refused_with_their_path() {
 fn settings_that_updates_lack_are_ignored_and_warned() {
     let update = json!({ "type": "configuration_update", "temperature": 0.5 });
     let (_, warnings) = job(responses::read, &body(&[update], &json!({})));
-    assert_eq!(warnings, ["configuration_update: temperature ignored"]);
+    assert_eq!(warnings, ["unknown field input[1].temperature ignored"]);
 }

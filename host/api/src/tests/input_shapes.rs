@@ -168,22 +168,31 @@ fn custom_calls_are_functions_with_one_string() {
 }
 
 #[test]
-fn unknown_items_are_skipped() {
-    let input = json!([
-        { "type": "web_search_call", "id": "ws_1", "status": "completed" },
-        { "type": "ghost_item", "payload": { "deep": [1] } },
-        { "role": "user", "content": "q" },
-    ]);
-    let (messages, warnings) = warned(&input);
-    assert_eq!(messages, [user("q")]);
-    let expected = ["input item of type web_search_call ignored", "input item of type ghost_item ignored"];
-    assert_eq!(warnings, expected);
+fn items_that_say_nothing_are_skipped_and_unknown_ones_refused() {
+    let search = json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" });
+    let question = json!({ "role": "user", "content": "q" });
+    assert_eq!(warned(&json!([search, question])), (vec![user("q")], vec![]));
+    let ghost = json!({ "type": "ghost_item", "payload": { "deep": [1] } });
+    let expected = "input[1].type: nothing of the type ghost_item is known here: send what it says as text, or leave it out";
+    assert_eq!(refused(&json!([question, ghost])), expected);
 }
 
 #[test]
-fn results_without_a_known_call_are_kept() {
-    let input = json!([{ "type": "function_call_output", "call_id": "c9", "output": "late" }]);
-    assert_eq!(messages(&input), [result("c9", None, "late")]);
+fn results_without_a_known_call_are_refused() {
+    for kind in ["function_call_output", "custom_tool_call_output"] {
+        let late = json!([{ "type": kind, "call_id": "c9", "output": "late" }]);
+        assert!(refused(&late).starts_with("input[0].call_id: no call with this id"), "{}", refused(&late));
+    }
+}
+
+#[test]
+fn an_item_of_one_id_is_read_once() {
+    let named = |id: &str| json!({ "type": "message", "id": id, "role": "user", "content": "q" });
+    assert_eq!(messages(&json!([named("a"), named("b"), named(""), named("")])).len(), 4);
+    let error =
+        refusal(responses::read, &json!({ "model": "m", "input": [named("a"), named("b"), named("a")] }));
+    assert_eq!((error.status, error.param.as_deref()), (400, Some("input")));
+    assert!(error.message.starts_with("Duplicate item found with id a:"), "{error}");
 }
 
 #[test]

@@ -155,10 +155,12 @@ fn thinking_that_led_to_nothing_is_left_out() {
 }
 
 #[test]
-fn anthropic_server_tools_are_ignored_with_a_warning() {
-    let blocks = json!([{ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} }, { "type": "text", "text": "t" }]);
-    let (messages, warnings) =
-        read(&json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": blocks }]));
-    assert_eq!(messages, [user("q"), assistant(None, parts(&["t"]), &[])]);
-    assert_eq!(warnings, ["content block of type server_tool_use ignored"]);
+fn names_of_tools_that_were_searched_are_shown() {
+    let found = json!([{ "type": "tool_reference", "tool_name": "Edit" }, { "type": "tool_reference", "tool_name": "Read" }]);
+    let given = json!([
+        { "role": "assistant", "content": [tool_use("c1", &json!({}))] },
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "c1", "content": found }] },
+    ]);
+    let expected = vec![assistant(None, "", &[("c1", "{}")]), result("c1", parts(&["Edit", "Read"]))];
+    assert_eq!(read(&given), (expected, vec![]));
 }

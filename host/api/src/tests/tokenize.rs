@@ -22,6 +22,12 @@ fn a_prompt_is_taken_as_it_is() {
 }
 
 #[test]
+fn what_chat_refuses_is_refused() {
+    let asked = json!({ "messages": [{ "role": "user", "content": "x" }], "documents": [{ "text": "t" }] });
+    assert_eq!(read(&asked).unwrap_err(), "documents: send their text in a message");
+}
+
+#[test]
 fn messages_and_tools_are_taken_as_in_chat() {
     let tool = json!({ "type": "function", "function": { "name": "f" } });
     let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "q" }], "tools": [tool] });

@@ -105,8 +105,6 @@ pub struct ContinuationLine {
     pub before: usize,
     /// Whether the response is stored.
     pub store: bool,
-    /// Number of references to unknown items.
-    pub unknown_references: usize,
     /// Id, time and number of events of a response that has waited.
     pub queued: Option<(String, u64, u64)>,
 }

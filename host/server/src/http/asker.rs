@@ -1,11 +1,11 @@
 //! What handlers of stored things need of a request beside its path and body.
 
-use std::convert::Infallible;
-
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, MatchedPath};
+use axum::response::Response;
 use http::request::Parts;
 use store::{Budget, Order, Owner, Page, Reply};
 
+use super::answer::refuse;
 use super::app::App;
 use super::body;
 use super::connection::Disconnect;
@@ -26,12 +26,14 @@ pub(super) struct Asker {
 }
 
 impl FromRequestParts<App> for Asker {
-    type Rejection = Infallible;
+    type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Response> {
         let principal = parts.extensions.get::<Principal>().cloned().unwrap_or_default();
         let disconnect = parts.extensions.get::<Disconnect>().cloned();
-        Ok(Self { principal, query: Query::new(parts.uri.query().unwrap_or_default()), disconnect })
+        let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        let query = Query::of_endpoint(parts.method.as_str(), path, parts.uri.query().unwrap_or_default());
+        Ok(Self { principal, query: query.map_err(|error| refuse(&error))?, disconnect })
     }
 }
 

@@ -55,10 +55,11 @@ impl Kind {
 const REASONS: [&str; 8] =
     ["duplicate", "locked", "full", "queue_full", "too_long", "unpaid", "lease_lost", "unavailable"];
 
-/// Word for an error; none where what was asked for isn't there, which is an answer.
+/// Word for an error; none where what was asked for isn't there, or is there already, which is an
+/// answer.
 fn reason(error: &Error) -> Option<&'static str> {
     match error {
-        Error::NotFound => None,
+        Error::NotFound | Error::DuplicateItem(_) => None,
         Error::Duplicate => Some("duplicate"),
         Error::Locked => Some("locked"),
         Error::Full(_) => Some("full"),

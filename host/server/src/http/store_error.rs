@@ -22,14 +22,15 @@ pub(super) fn store(app: &App) -> Result<&Arc<dyn Store>, ApiError> {
     })
 }
 
-/// The refusal that a client gets for an error of the store. It names no id, so that an id of
-/// another owner gets the same bytes as an unknown one.
+/// The refusal that a client gets for an error of the store. It names no id that is unknown, so that
+/// an id of another owner gets the same bytes as an unknown one.
 pub(super) fn refusal(error: Error) -> ApiError {
     let (status, code, message) = match error {
         Error::NotFound => {
             let message = "Nothing is stored here under this id: it is unknown, was deleted, or wasn't used for too long.";
             (404, "not_found", message.to_owned())
         }
+        Error::DuplicateItem(id) => return ApiError::duplicate_item(&id),
         Error::Locked => {
             let message =
                 "Another response of this conversation is being written: wait until it ends, or cancel it.";

@@ -1,6 +1,8 @@
 //! Transactions on conversations. Entries are copies of items, so a conversation needs no response,
 //! and no response a deleted conversation.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 
 use super::evict::{Debt, Keep};
@@ -92,12 +94,29 @@ pub(crate) fn create(
 
 pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Result<((), Option<Debt>)> {
     let row = find(s, owner, id)?;
+    check_ids(s, &row, items)?;
     if row.items + body_bytes(items) > s.bounds.context_bytes {
         return Err(Error::TooLong(TooLong::Bytes));
     }
     add(s, row.key, row.owner, row.next, items)?;
     let debt = evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)), counted(items))?;
     Ok(((), debt))
+}
+
+/// Refuses an item whose id another one of `items`, or an entry of the conversation, has: models
+/// would read it twice, and pages behind that id would leave entries out.
+fn check_ids(s: &Session, row: &ConversationRow, items: &[Item]) -> Result<()> {
+    let mut ids = HashSet::new();
+    for Item { id, .. } in items {
+        let taken = s.number(
+            "SELECT EXISTS (SELECT 1 FROM entry WHERE owner = ? AND id = ? AND conversation = ?)",
+            params![row.owner, id, row.key],
+        )?;
+        if taken > 0 || !ids.insert(id) {
+            return Err(Error::DuplicateItem(id.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Adds entries from place `next` on.

@@ -65,10 +65,31 @@ async fn items_are_listed_found_and_removed() {
 }
 
 #[tokio::test]
+async fn an_id_is_added_to_a_conversation_once() {
+    each(Bounds::default(), async |kit| {
+        let (store, owner) = (&kit.store, &kit.owner);
+        let twice = Err(Error::DuplicateItem("a".to_owned()));
+        let entries = ["a", "b", "a"].map(item).to_vec();
+        assert_eq!(store.conversation_create(owner, "v", vec![], entries).await.map(drop), twice);
+        assert_eq!(store.conversation_get(owner, "v").await.map(drop), Err(Error::NotFound));
+        store.conversation_create(owner, "v", vec![], vec![item("a")]).await.unwrap();
+        assert_eq!(store.conversation_append(owner, "v", vec![item("b"), item("a")]).await, twice);
+        assert_eq!(kit.context(conversation("v")).await, ["a"]);
+        store.conversation_create(owner, "w", vec![], vec![item("a")]).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn pages_come_to_an_end_where_ids_occur_again() {
     each(Bounds::default(), async |kit| {
         let entries = ["a", "b", "a", "c", "d", "c", "e"].map(item).to_vec();
-        kit.store.conversation_create(&kit.owner, "v", vec![], entries.clone()).await.unwrap();
+        kit.store.conversation_create(&kit.owner, "v", vec![], vec![]).await.unwrap();
+        let run = NewResponse { input: entries.clone(), ..new("q", conversation("v")) };
+        kit.store.create(&kit.owner, run).await.unwrap();
+        let target = Target::Id(kit.owner.clone(), "q".to_owned());
+        kit.store.finish(target, end(Status::Completed, "q")).await.unwrap();
+        kit.store.conversation_remove(&kit.owner, "v", "q-out").await.unwrap();
         kit.store.create(&kit.owner, NewResponse { input: entries, ..new("r", Link::Alone) }).await.unwrap();
         for (order, expected) in [
             (Order::Ascending, ["a b", "a c", "e"].as_slice()),

@@ -34,6 +34,25 @@ async fn socket_events_are_those_of_a_stream_without_frame() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_event_says_what_is_left_out() {
+    let Scripted { server, .. } = Scripted::start().await;
+    let mut socket = Socket::open(server.address).await;
+    let message = json!({ "role": "user", "content": "think", "mood": "blue" });
+    for lane in [Value::Null, json!("a")] {
+        socket.create(json!({ "input": [message], "hologram": 1, "stream_id": lane })).await;
+        let events = socket.response().await;
+        let said = json!(["unknown field hologram ignored", "unknown field input[0].mood ignored"]);
+        assert_eq!((&events[0]["type"], &events[0]["sluice_warnings"]), (&json!("response.created"), &said));
+        assert_eq!(events.iter().filter(|event| event.get("sluice_warnings").is_some()).count(), 1);
+        socket.create(json!({ "input": "think", "generate": true, "stream": true, "stream_id": lane })).await;
+        let events = socket.response().await;
+        assert!(events.iter().all(|event| event.get("sluice_warnings").is_none()), "{}", events[0]);
+    }
+    drop(socket);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_event_of_a_lane_has_its_name() {
     let Scripted { server, .. } = Scripted::start().await;
     let mut socket = Socket::open(server.address).await;

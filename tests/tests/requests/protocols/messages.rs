@@ -195,6 +195,34 @@ fn agents_body() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_are_refused_with_the_code_that_clients_act_on() {
+    let (server, _folder) = scripted(&json!([{ "text": "Hi." }])).await;
+    let result = json!([{ "type": "tool_result", "tool_use_id": "t", "content": "x" }]);
+    for (thread, content) in [
+        (json!({ "type": "create" }), json!("x")),
+        (json!({ "type": "continue", "previous_message_id": "msg_1" }), result.clone()),
+    ] {
+        let messages = json!([{ "role": "user", "content": content }]);
+        let body = json!({ "model": "qwen3-tiny", "max_tokens": 9, "messages": messages, "thread": thread });
+        for path in ["/v1/messages", "/v1/messages/count_tokens"] {
+            let answer = post(server.address, path, &body).await;
+            let error = &answer.json()["error"];
+            assert_eq!((answer.status.as_u16(), &error["type"]), (400, &json!("invalid_request_error")));
+            assert_eq!(error["details"], json!({ "error_code": "thread_unsupported_request" }), "{path}");
+        }
+    }
+    let orphan = json!({ "model": "qwen3-tiny", "max_tokens": 9, "messages": [{ "role": "user", "content": result }] });
+    let answer = post(server.address, "/v1/messages", &orphan).await;
+    let error = &answer.json()["error"];
+    assert_eq!((answer.status.as_u16(), &error["details"]), (400, &Value::Null));
+    let message = error["message"].as_str().expect("text");
+    assert!(message.starts_with("messages[0].content[0].tool_use_id: no `tool_use` block"), "{message}");
+    let unthreaded = json!({ "model": "qwen3-tiny", "max_tokens": 9, "messages": [{ "role": "user", "content": "x" }], "thread": null });
+    assert_eq!(post(server.address, "/v1/messages", &unthreaded).await.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_request_is_answered_and_omissions_are_told() {
     let (server, _folder) = scripted(&json!([{ "text": "Hi." }])).await;
     let body = agents_body();
@@ -209,10 +237,7 @@ async fn agents_request_is_answered_and_omissions_are_told() {
     assert_eq!(folded(&answer)["content"], json!([{ "type": "text", "text": "Hi." }]));
     assert!(answer.headers.contains_key("request-id"));
     let warning = answer.headers["x-sluice-warning"].to_str().expect("ASCII");
-    assert_eq!(
-        warning,
-        "context_management ignored: it is not there; tool of type web_search_20250305 ignored"
-    );
+    assert_eq!(warning, "tool of type web_search_20250305 ignored");
     server.stop().await;
 }
 

@@ -5,27 +5,20 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::super::fields;
+use super::super::fields::{self, APPROVAL_REQUEST, APPROVE, ARGUMENTS_TEXT, CODE, ERROR, OUTPUTS, REASON};
 use super::super::input_items::{Input, is_of};
 use crate::agent::Approved;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::{Field, List, Object, Value};
+use crate::json::{Field, Object, Value};
 use crate::warnings::Warnings;
 use model::prompt::HistoryCall;
 
 /// Result that the model sees of a call that the client didn't approve.
 const REFUSED: &str = "The user did not allow this call.";
 
-/// What items have that the tables of fields don't list.
-const REQUEST: Field<&str> = Field::new("approval_request_id", "");
-const APPROVE: Field<bool> = Field::new("approve", "");
-const REASON: Field<&str> = Field::new("reason", "");
-const ARGUMENTS: Field<&str> = Field::new("arguments", "");
-const ERROR: Field<Value<'_>> = Field::new("error", "");
+/// What an error or an output of code has.
 const MESSAGE: Field<&str> = Field::new("message", "");
-const CODE: Field<&str> = Field::new("code", "");
-const OUTPUTS: Field<List<'_>> = Field::new("outputs", "");
 const LOGS: Field<&str> = Field::new("logs", "");
 
 /// Items of one input that belong together: requests for approval, the client's answers, and the
@@ -44,7 +37,7 @@ impl<'a> Approvals<'a> {
         let mut approvals = Self::default();
         for (path, item) in input.items() {
             let text = |value: Option<Value<'a>>| value.and_then(Value::as_str);
-            match (text(item.field(fields::TYPE)), text(item.field(REQUEST))) {
+            match (text(item.field(fields::TYPE)), text(item.field(APPROVAL_REQUEST))) {
                 (Some("mcp_approval_response"), Some(id)) => {
                     let agreed = matches!(item.field(APPROVE), Some(Value::Bool(true)));
                     approvals.answers.insert(id, (agreed, text(item.field(REASON))));
@@ -58,30 +51,27 @@ impl<'a> Approvals<'a> {
         Ok(approvals)
     }
 
-    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server
-    /// runs.
+    /// Adds one item of a tool that a server runs to the history.
     pub(in super::super) fn item(
         &self,
         kind: &str,
         item: Object<'_>,
         history: &mut History,
         warnings: &mut Warnings,
-    ) -> Result<bool, ApiError> {
+    ) -> Result<(), ApiError> {
         match kind {
-            "mcp_call" => self.call(item, history)?,
-            "mcp_approval_request" => self.request(item, history, warnings)?,
-            "code_interpreter_call" => code(item, history)?,
+            "mcp_call" => self.call(item, history),
+            "mcp_approval_request" => self.request(item, history, warnings),
+            "code_interpreter_call" => code(item, history),
             // Tools are listed again, and an answer is read together with its request.
-            "mcp_list_tools" | "mcp_approval_response" => {}
-            _ => return Ok(false),
+            _ => Ok(()),
         }
-        Ok(true)
     }
 
     /// Adds a call that ran, with its result. An approved call is added where its request for
     /// approval is.
     fn call(&self, item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
-        let asked = item.get(REQUEST)?.is_some_and(|id| self.answers.contains_key(id));
+        let asked = item.get(APPROVAL_REQUEST)?.is_some_and(|id| self.answers.contains_key(id));
         if asked {
             return Ok(());
         }
@@ -147,7 +137,7 @@ fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
     Ok(HistoryCall {
         id: id.to_owned(),
         name,
-        arguments: item.get(ARGUMENTS)?.unwrap_or_default().to_owned(),
+        arguments: item.get(ARGUMENTS_TEXT)?.unwrap_or_default().to_owned(),
     })
 }
 

@@ -2,7 +2,9 @@
 //! tool that can't be run here is ignored with a warning, like any unknown tool, since clients
 //! offer all the tools that they know.
 
-use super::super::fields::{self, ALLOWED_TOOLS, REQUIRE_APPROVAL, Row, Shape};
+use super::super::fields::{
+    self, ALLOWED_TOOLS, AUTHORIZATION, REQUIRE_APPROVAL, Row, SERVER_DESCRIPTION, Shape,
+};
 use super::super::input_items::Input;
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
@@ -27,8 +29,6 @@ const SHOWN: [Row; 6] = [
 ];
 
 /// What an `mcp` tool has that the tables of fields don't list.
-const SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
-const AUTHORIZATION: Field<&str> = Field::new("authorization", "");
 const TOOL_NAMES: Field<List<'_>> = Field::new("tool_names", "");
 const ALWAYS: Field<Value<'_>> = Field::new("always", "");
 const NEVER: Field<Value<'_>> = Field::new("never", "");
@@ -106,8 +106,13 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
     }
 }
 
+/// The type in the table of tools that a tool's type stands for.
+pub(in super::super) fn family(kind: &str) -> &str {
+    if is_web_search(kind) { "web_search" } else { kind }
+}
+
 /// Whether the server runs tools of this type.
-pub(in super::super) fn is_hosted(kind: &str) -> bool {
+fn is_hosted(kind: &str) -> bool {
     kind == "mcp" || kind == "code_interpreter" || is_web_search(kind)
 }
 

@@ -11,7 +11,7 @@ use super::super::body::check_json;
 use super::super::held_body::held_json;
 use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
-use super::super::stored::{Dereferenced, dereference};
+use super::super::stored::dereference;
 use super::conversation::shown;
 use api::conversations::{self, NewItems};
 use api::error::ApiError;
@@ -20,18 +20,18 @@ use api::list;
 use api::{Defaults, Object};
 use model::accounts::Account;
 
-/// Items as they are stored: copies, for which the account pays, in place of references. A
-/// reference to what isn't stored is left out, with a warning.
+/// Items as they are stored: copies, for which the account pays, in place of references.
+///
+/// # Errors
+/// 404 where a reference is to what isn't stored.
 pub(super) async fn settle(
     app: &App,
     owner: &Owner,
     new: NewItems,
     account: Account,
 ) -> Result<(Vec<Item>, Vec<String>, Account), ApiError> {
-    let NewItems { items, mut warnings } = new;
-    let Dereferenced { items, unknown, account } = dereference(app, owner, account, items).await?;
-    let left_out = || "item_reference to an unknown item left out".to_owned();
-    warnings.extend(std::iter::repeat_with(left_out).take(unknown));
+    let NewItems { items, warnings } = new;
+    let (items, account) = dereference(app, owner, account, items).await?;
     Ok((items, warnings, account))
 }
 

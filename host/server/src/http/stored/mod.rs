@@ -21,7 +21,7 @@ pub(super) use completions::{
 };
 pub(super) use follow::{Followed, follow};
 pub(super) use keeping::keep;
-pub(super) use references::{Dereferenced, dereference};
+pub(super) use references::dereference;
 pub(super) use resolve::{Continues, Resolved, resolve};
 pub(super) use routes::{cancel, delete, input_items, one};
 pub(super) use running::Running;

@@ -9,26 +9,18 @@ use api::error::ApiError;
 use api::responses::OwnItem;
 use model::accounts::Account;
 
-/// A request's own items, whole.
-pub(in crate::http) struct Dereferenced {
-    pub(in crate::http) items: Vec<Item>,
-    /// Number of references to items that aren't stored, which are left out.
-    pub(in crate::http) unknown: usize,
-    /// The account that has paid for the stored ones.
-    pub(in crate::http) account: Account,
-}
-
 /// Replaces references by copies of the stored items. All are read in one transaction; `account`
 /// pays for each before it is read, as often as the request names it.
 ///
 /// # Errors
-/// The refusal of an overdrawn account, and those of the store.
+/// 404 for a reference to what isn't stored; the refusal of an overdrawn account; and the store's
+/// own.
 pub(in crate::http) async fn dereference(
     app: &App,
     owner: &Owner,
     account: Account,
     given: Vec<OwnItem>,
-) -> Result<Dereferenced, ApiError> {
+) -> Result<(Vec<Item>, Account), ApiError> {
     let ids: Vec<String> = given.iter().filter_map(reference).map(str::to_owned).collect();
     let (found, account) = if ids.is_empty() {
         (Vec::new(), account)
@@ -36,14 +28,13 @@ pub(in crate::http) async fn dereference(
         let store = store(app)?;
         paid(app, account, 1, |budget| store.items_by_id(owner, ids, budget)).await?
     };
-    let unknown = found.iter().filter(|item| item.is_none()).count();
     let mut found = found.into_iter();
     let whole = |item: OwnItem| match item {
-        OwnItem::Whole(item) => Some(item),
-        OwnItem::Reference(_) => found.next().flatten(),
+        OwnItem::Whole(item) => Ok(item),
+        OwnItem::Reference(id) => found.next().flatten().ok_or_else(|| ApiError::item_not_found(&id)),
     };
-    let items = given.into_iter().filter_map(whole).collect();
-    Ok(Dereferenced { items, unknown, account })
+    let items = given.into_iter().map(whole).collect::<Result<_, _>>()?;
+    Ok((items, account))
 }
 
 /// The id that an item refers to.

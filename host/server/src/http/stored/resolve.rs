@@ -8,7 +8,7 @@ use super::super::app::App;
 use super::super::body::{COPIES, CheckedBody};
 use super::super::reads::paid;
 use super::super::store_error::{refusal, store};
-use super::references::{Dereferenced, dereference, reference};
+use super::references::{dereference, reference};
 use api::error::ApiError;
 use api::responses::{Continuation, OwnItem, WholeInput, Wishes};
 use model::limits::Limits;
@@ -109,7 +109,7 @@ impl Before {
 ///
 /// # Errors
 /// 400 `previous_response_not_found` where the response to be continued is unknown, runs or failed;
-/// 404 for an unknown conversation; the refusal of an overdrawn account; and the store's own.
+/// 404 for an unknown conversation or item; the refusal of an overdrawn account; and the store's own.
 pub(in crate::http) async fn resolve(
     app: &App,
     owner: &Owner,
@@ -122,16 +122,11 @@ pub(in crate::http) async fn resolve(
     let needs_whole = before.len() > 0 || own.iter().any(|item| reference(item).is_some());
     // Their copies in the store; those of references are paid for when they are read.
     body.hold(own.iter().map(whole_size).sum(), 1)?;
-    let pay = async |account| {
-        let Dereferenced { items, unknown, account } = dereference(app, owner, account, own).await?;
-        Ok(((items, unknown), account))
-    };
-    let (body, (input, unknown_references)) = body.pay(pay).await?;
+    let (body, input) = body.pay(|account| dereference(app, owner, account, own)).await?;
     let (kept, count) = (before.kept(), before.len());
     let (body, input, whole) =
         if needs_whole { read_whole(app, body, before, input).await? } else { (body, input, None) };
-    let continuation =
-        Continuation { whole, store: wishes.store, unknown_references, prompt_only: false, queued: None };
+    let continuation = Continuation { whole, store: wishes.store, prompt_only: false, queued: None };
     let Wishes { background, bare, pad, .. } = wishes;
     let resolved = Resolved { background, link, input, bare, pad, before: kept, continued: count };
     Ok((body, continuation, resolved))

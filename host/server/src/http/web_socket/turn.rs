@@ -22,7 +22,7 @@ use crate::answer::{Answer, EventReader, Policy, event_log};
 use api::Protocol;
 use api::error::ApiError;
 use api::responses::steer::{self, ResponseEnd};
-use api::responses::web_socket::{of_lane, renumbered};
+use api::responses::web_socket::{of_lane, renumbered, warned};
 use model::accounts::{Account, Principal};
 
 /// Names of the events that end a response.
@@ -32,6 +32,8 @@ const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.
 struct RunningResponse {
     answer: Answer,
     id: String,
+    /// A line for each part of the request that is ignored.
+    warnings: Vec<String>,
     /// Whether it is to be stored, if the client says so.
     store: Option<bool>,
     /// What a successor has from it; none if it can't be steered.
@@ -164,7 +166,7 @@ impl Socket {
         };
         let extent = if generate { Extent::Answer } else { Extent::Prefill };
         let accepted = accept(&self.app, &caller, Protocol::Responses, body, continues, extent).await;
-        let Begun { mut answer, before, input, .. } = match accepted {
+        let Begun { mut answer, warnings, before, input, .. } = match accepted {
             Ok(Accepted::Begun(begun)) => *begun,
             Ok(Accepted::Queued(_)) => return Err(ApiError::internal("A socket's response was queued.")),
             Err(error) => return Err(error),
@@ -179,7 +181,7 @@ impl Socket {
             let (memory, id) = (Arc::clone(&self.memory), id.clone());
             answer.kept_by(Box::new(MemoryKeeper { memory, lane, id, parent, before, input }));
         }
-        Ok(RunningResponse { answer, id, store, settings })
+        Ok(RunningResponse { answer, id, warnings, store, settings })
     }
 
     /// Settings that are charged for; none where there is no room.
@@ -192,7 +194,7 @@ impl Socket {
     /// Sends the answer's events. While there is none for a while, it is asked for a heartbeat.
     /// Returns what follows where its client steered it.
     async fn send(&self, running: RunningResponse, lane: &Lane) -> Option<Succession> {
-        let RunningResponse { answer, id, store, settings } = running;
+        let RunningResponse { answer, id, mut warnings, store, settings } = running;
         let limits = &self.app.limits;
         let (log, reader) = event_log(Policy::Cancel { queue: limits.stream_queue });
         self.app.tasks.spawn(answer.run(log, limits.slow_reader, Some(self.disconnect.clone())));
@@ -211,6 +213,7 @@ impl Socket {
                         steers = self.steering.end(&id, event.name == Some("response.failed"));
                         last = Some(json.clone()).filter(|_| !steers.is_empty());
                     }
+                    let json = warned(json, &std::mem::take(&mut warnings));
                     self.out.event(of_lane(json, lane.as_ref())).await;
                 }
                 Ok(Ok(None)) => break,

@@ -102,6 +102,13 @@ impl Model {
     ) -> Result<(), Error> {
         let (index, now) = (self.find_conversation(owner, id)?, self.now);
         let conversation = &mut self.conversations[index];
+        let mut taken: Vec<&str> = conversation.entries.iter().map(|(_, entry)| entry.id.as_str()).collect();
+        for Item { id, .. } in items {
+            if taken.contains(&id.as_str()) {
+                return Err(Error::DuplicateItem(id.clone()));
+            }
+            taken.push(id);
+        }
         conversation.add(items, now);
         let key = conversation.key;
         self.make_room(owner, Some(key))
