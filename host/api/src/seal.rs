@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 pub use key_file::KeyFileError;
 
 const VERSION: u8 = 2;
-/// The version whose sealed texts name no owner. Signatures are the same in both.
+/// The version whose sealed texts name no owner, and the one of signatures.
 const OWNERLESS: u8 = 1;
 const ID: usize = 8;
 const NONCE: usize = 24;
@@ -101,7 +101,7 @@ impl Seal {
         let key = &self.keys[0];
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).expect("the system gives randomness");
-        let head = key.head();
+        let head = key.head(VERSION);
         let payload = Payload { msg: text.as_bytes(), aad: &self.associated(purpose, &head) };
         let sealed = key.cipher.encrypt(&XNonce::from(nonce), payload).expect("the text is short enough");
         URL_SAFE_NO_PAD.encode([&head[..], &nonce, &sealed].concat())
@@ -125,7 +125,7 @@ impl Seal {
     pub(crate) fn sign(&self, purpose: &str, text: &str) -> String {
         let key = &self.keys[0];
         let tag = key.tag(purpose, text).finalize().into_bytes();
-        URL_SAFE_NO_PAD.encode([&key.head()[..], &tag].concat())
+        URL_SAFE_NO_PAD.encode([&key.head(OWNERLESS)[..], &tag].concat())
     }
 
     /// Whether `sign` made `signature` of `text` for `purpose`.
@@ -173,8 +173,8 @@ impl Key {
         mac
     }
 
-    fn head(&self) -> [u8; HEAD] {
-        let mut head = [VERSION; HEAD];
+    fn head(&self, version: u8) -> [u8; HEAD] {
+        let mut head = [version; HEAD];
         head[1..].copy_from_slice(&self.id);
         head
     }

@@ -25,7 +25,7 @@ pub(super) fn bytes(file: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(io::Error::other(format!("it has more than {most} bytes")));
+        return Err(io::Error::other(format!("it has more than {most} bytes: shorten it")));
     }
     Ok(bytes)
 }

@@ -3,6 +3,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use tests::client::Answer;
 use tests::server::{Setup, TestServer};
 
 use super::support::{ask, body, id, rules};
@@ -67,7 +68,10 @@ async fn codex_lb_818_and_litellm_35536_foreign_is_unknown() {
     let referring =
         |item: &str| body("", &json!({ "input": [{ "role": "user", "content": "x" }, { "id": item }] }));
     let theirs = ask(&server, "key-b", Method::POST, "/v1/responses", &referring(message)).await;
-    assert!(theirs.headers.contains_key("x-sluice-warning"));
+    let nobodys = ask(&server, "key-b", Method::POST, "/v1/responses", &referring("msg_0")).await;
+    let named = |answer: &Answer, id: &str| answer.json().to_string().replace(id, "ID");
+    assert_eq!((theirs.status, nobodys.status.as_u16()), (nobodys.status, 404));
+    assert_eq!(named(&theirs, message), named(&nobodys, "msg_0"));
     let path = format!("/v1/responses/{}", id(&made));
     assert_eq!(ask(&server, "key-a", Method::GET, &path, &Value::Null).await.json(), made);
     server.stop().await;

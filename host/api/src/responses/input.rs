@@ -41,23 +41,8 @@ pub(super) fn messages(
     }
     match input.of.require(fields::INPUT)? {
         Value::String(text) => history.message(Role::User, text.get().to_owned()),
-        Value::List(_) => {
-            let approvals = Approvals::of(input)?;
-            let (mut ids, mut told) = (HashSet::new(), Warnings::default());
-            for (index, (path, value)) in input.items().enumerate() {
-                let item = Object::new(value, path)?;
-                let is_own = index >= input.before();
-                let is_new =
-                    item.get(fields::ID.optional())?.is_none_or(|id| id.is_empty() || ids.insert(id));
-                // One that waited was checked before it was stored.
-                if is_own && continuation.queued.is_none() {
-                    check_own(item, is_new, &history)?;
-                }
-                // Of items before, their senders were told.
-                let warnings = if is_own { &mut *warnings } else { &mut told };
-                self::item(item, (&defaults.seal, &approvals), &mut history, warnings)?;
-            }
-        }
+        // One that waited was checked before it was stored.
+        Value::List(_) => items(input, defaults, continuation.queued.is_none(), &mut history, warnings)?,
         other => return Err(path.expected("a string or a list of items", other)),
     }
     if history.ends_in_bare_reasoning() {
@@ -70,6 +55,30 @@ pub(super) fn messages(
         return Err(path.invalid("there is no message in it to answer"));
     }
     Ok(messages)
+}
+
+/// Adds the items to the history; the request's own are checked if that is asked for.
+fn items(
+    input: Input<'_>,
+    defaults: &Defaults,
+    check: bool,
+    history: &mut History,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
+    let approvals = Approvals::of(input)?;
+    let (mut ids, mut told) = (HashSet::new(), Warnings::default());
+    for (index, (path, value)) in input.items().enumerate() {
+        let item = Object::new(value, path)?;
+        let is_own = index >= input.before();
+        let is_new = item.get(fields::ID.optional())?.is_none_or(|id| id.is_empty() || ids.insert(id));
+        if is_own && check {
+            check_own(item, is_new, history)?;
+        }
+        // Of items before, their senders were told.
+        let warnings = if is_own { &mut *warnings } else { &mut told };
+        self::item(item, (&defaults.seal, &approvals), history, warnings)?;
+    }
+    Ok(())
 }
 
 /// Checks an item that is only stored for now, as if a model read it.

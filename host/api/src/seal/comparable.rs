@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::{HEAD, Seal};
+use super::{HEAD, OWNERLESS, Seal, VERSION};
 use crate::responses::{REASONING, SUMMARY};
 use system::random::to_hex;
 
@@ -14,7 +14,8 @@ impl Seal {
     /// `json` with the digest of its text in place of each sealed text, and a word in place of each
     /// signature, of this seal.
     pub fn comparable<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
-        let marks = self.keys.iter().map(|key| format!("\"{}", URL_SAFE_NO_PAD.encode(key.head())));
+        let heads = self.keys.iter().flat_map(|key| [VERSION, OWNERLESS].map(|version| key.head(version)));
+        let marks = heads.map(|head| format!("\"{}", URL_SAFE_NO_PAD.encode(head)));
         let mut json = Cow::Borrowed(json);
         for mark in marks {
             if memchr::memmem::find(&json, mark.as_bytes()).is_some() {

@@ -85,14 +85,17 @@ async fn unreadable_items_are_refused_and_none_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_types_are_kept_and_odd_ids_answered() {
+async fn unknown_types_are_refused_and_odd_ids_and_fields_kept() {
     let (server, client) = server().await;
     let conversation = client.conversation(&[]).await;
-    let hologram = json!({ "type": "hologram", "id": "a/b c?%é", "light": [1, { "x": null }] });
-    let added = client.post(&format!("{conversation}/items"), json!({ "items": [hologram] })).await;
-    assert_eq!((added.status.as_u16(), &added.json()["data"][0]), (200, &hologram));
+    let hologram = json!({ "type": "hologram", "id": "h", "light": [1, { "x": null }] });
+    let refused = client.post(&format!("{conversation}/items"), json!({ "items": [hologram] })).await;
+    assert_eq!((refused.status.as_u16(), &refused.json()["error"]["param"]), (400, &json!("items[0].type")));
+    let odd = json!({ "type": "web_search_call", "id": "a/b c?%é", "light": [1, { "x": null }] });
+    let added = client.post(&format!("{conversation}/items"), json!({ "items": [odd] })).await;
+    assert_eq!((added.status.as_u16(), &added.json()["data"][0]), (200, &odd));
     let item = format!("{conversation}/items/a%2Fb%20c%3F%25%C3%A9");
-    assert_eq!(client.get(&item).await.json(), hologram);
+    assert_eq!(client.get(&item).await.json(), odd);
     assert_eq!(
         client.get(&format!("{conversation}/items?after=a%2Fb+c%3F%25%C3%A9")).await.json()["data"],
         json!([])
