@@ -96,6 +96,15 @@ fn turn_alone(sandbox: &Sandbox, length: usize) -> f64 {
     time.as_nanos() as f64 / pieces.len() as f64
 }
 
+/// Fuel per delta of a stream of small calls.
+fn fuel(sandbox: &Sandbox, metered: &Runtime, length: usize) -> f64 {
+    let warm_up = sandbox.format.warm_up();
+    let deltas = sandbox.format.deltas(Shape::ManyCalls, length);
+    let all = sandbox.fuel(metered, &sandbox.pieces(&[&warm_up[..], &deltas[..]].concat()));
+    let begun = sandbox.fuel(metered, &sandbox.pieces(&warm_up));
+    (all - begun) as f64 / deltas.len() as f64
+}
+
 fn feed(turn: &mut Turn, pieces: &[TokenText<'_>], events: &mut TurnEvents) {
     for piece in pieces {
         let _ = turn.step(std::slice::from_ref(piece), events);
@@ -110,7 +119,8 @@ fn least(run: impl FnMut() -> Duration) -> Duration {
 
 /// Prints a row for each format: the component's size, its first start and that of a later stream,
 /// the memory of an instance, the cost of a delta in streams of 4k deltas, what of the small calls'
-/// is the turn's own, and how often the parser is asked in one.
+/// is the turn's own, how often the parser is asked in one, and its fuel per delta of theirs, which no noise
+/// touches.
 fn component_figures(sandboxes: &[Sandbox]) {
     let metered = Runtime::pooled(&ParserLimits::default(), true, false).expect("a sandbox");
     print!("{:14}", "");
@@ -125,6 +135,7 @@ fn component_figures(sandboxes: &[Sandbox]) {
         "calls",
         "turn alone",
         "asked",
+        "fuel calls",
     ] {
         print!("{name:>11}");
     }
@@ -138,7 +149,8 @@ fn component_figures(sandboxes: &[Sandbox]) {
         for shape in Shape::ALL {
             print!("{:11.1}", per_delta(sandbox, shape, LENGTHS[2]));
         }
-        println!("{:11.1}{:11}", turn_alone(sandbox, LENGTHS[2]), sandbox.asked());
+        print!("{:11.1}{:11}", turn_alone(sandbox, LENGTHS[2]), sandbox.asked());
+        println!("{:11.1}", fuel(sandbox, &metered, LENGTHS[2]));
     }
 }
 

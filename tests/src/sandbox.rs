@@ -1,6 +1,7 @@
 //! Parsers in their sandbox beside streams of their format, for benchmarks and for counts.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::vec;
 
@@ -95,6 +96,24 @@ impl Sandbox {
         std::mem::take(&mut *answers.lock().expect("nothing panics"))
     }
 
+    /// Fuel that the parser takes for a stream but for its start and end, in a sandbox that is
+    /// `metered`: about the number of its instructions, whatever the machine does beside it.
+    ///
+    /// # Panics
+    /// The parser can't be started, or fails.
+    pub fn fuel(&self, metered: &Runtime, pieces: &[TokenText<'_>]) -> u64 {
+        let plugin = metered.load(&self.source, &[]).expect("a parser");
+        let parser = plugin.start(&self.request).expect("an instance");
+        let used = |parser: &SendParser| parser.usage().expect("it is metered").fuel;
+        let (begun, last) = (used(&parser), Arc::new(AtomicU64::new(0)));
+        let mut turn = self.turn_of(Box::new(Metered { parser, last: Arc::clone(&last) }));
+        let mut events = TurnEvents::default();
+        for piece in pieces {
+            let _ = turn.step(std::slice::from_ref(piece), &mut events);
+        }
+        last.load(Ordering::Relaxed) - begun
+    }
+
     /// A turn whose parser gives these answers, of which it has enough, and costs nothing.
     pub fn replayed(&self, answers: Vec<Step>) -> Turn {
         self.turn_of(Box::new(Replayed(answers.into_iter())))
@@ -143,6 +162,37 @@ impl StreamParser for Recorded {
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
         let answer = self.parser.finish(reason);
         self.keep(answer)
+    }
+}
+
+/// A parser whose fuel is told after each call.
+struct Metered {
+    parser: SendParser,
+    last: Arc<AtomicU64>,
+}
+
+impl Metered {
+    fn told(&self, answer: Result<Step, Fault>) -> Result<Step, Fault> {
+        if let Some(usage) = self.parser.usage() {
+            self.last.store(usage.fuel, Ordering::Relaxed);
+        }
+        answer
+    }
+}
+
+impl StreamParser for Metered {
+    fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
+        let answer = self.parser.text(chunk);
+        self.told(answer)
+    }
+
+    fn marker(&mut self, index: u32) -> Result<Step, Fault> {
+        let answer = self.parser.marker(index);
+        self.told(answer)
+    }
+
+    fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
+        self.parser.finish(reason)
     }
 }
 
