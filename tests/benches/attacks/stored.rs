@@ -241,7 +241,7 @@ fn crowded_references(name: &str, store: &str) {
 }
 
 fn lists(name: &str, store: &str) {
-    let server = start(store, 1, &["--context", "1000000"]);
+    let server = start(store, 1, &[]);
     let address = server.address;
     let messages = json!([{ "role": "user", "content": "large" }]);
     let body = json!({ "model": "bench", "messages": messages, "store": true }).to_string();

@@ -117,41 +117,48 @@ pub(crate) fn list(
     Ok(Completions { data, more })
 }
 
+/// Size of a completion, in a query that has its body.
+const SIZE: &str = "LENGTH(result) + (SELECT COALESCE(SUM(OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = response.key)";
+
 /// Sizes and keys of the completions behind `behind`, one more than the page has room for. A tag is
 /// looked up in its index, the last one first: the others are most likely on more completions.
 fn keys(s: &Session, owner: &Owner, mut tags: Vec<Tag>, behind: i64, page: &Page) -> Result<Vec<(u64, i64)>> {
+    let expired = i64::try_from(s.expired()).unwrap_or(i64::MAX);
+    let mut values: Vec<Value> =
+        vec![owner.name().to_owned().into(), expired.into(), behind.into(), page.rows().into()];
+    let (key, from) = match tags.pop() {
+        None => (
+            "response.key",
+            "response CROSS JOIN body ON body.response = response.key WHERE response.owner".to_owned(),
+        ),
+        Some(tag) => (
+            "listed.response",
+            format!(
+                "tag AS listed INDEXED BY tag_value CROSS JOIN response ON response.key = listed.response \
+             CROSS JOIN body ON body.response = response.key WHERE {} AND listed.owner",
+                is_tag(tag, &mut values)
+            ),
+        ),
+    };
+    let others = tags.into_iter().fold(String::new(), |sql, tag| {
+        let is_tag = is_tag(tag, &mut values);
+        sql + " AND EXISTS (SELECT 1 FROM tag WHERE response = response.key AND " + &is_tag + ")"
+    });
     let (order, direction) = match page.order {
         Order::Ascending => (">", "ASC"),
         Order::Descending => ("<", "DESC"),
     };
-    let mut values: Vec<Value> = vec![
-        owner.name().to_owned().into(),
-        i64::try_from(s.expired()).unwrap_or(i64::MAX).into(),
-        behind.into(),
-        page.rows().into(),
-    ];
-    let mut add = |tag: Tag| {
-        values.extend([tag.name.into(), tag.value.into()]);
-        format!("name = ?{} AND value = ?{}", values.len() - 1, values.len())
-    };
-    let owned = "owner = (SELECT key FROM owner WHERE name = ?1)";
-    let (from, key, which) = match tags.pop().map(&mut add) {
-        Some(tag) => (
-            "tag AS listed INDEXED BY tag_value CROSS JOIN response ON response.key = listed.response",
-            "listed.response",
-            format!("listed.{owned} AND {tag}"),
-        ),
-        None => ("response", "response.key", format!("response.{owned}")),
-    };
-    let others = tags.into_iter().map(add).fold(String::new(), |sql, tag| {
-        sql + " AND EXISTS (SELECT 1 FROM tag WHERE response = response.key AND " + &tag + ")"
-    });
     let sql = format!(
-        "SELECT LENGTH(result) + (SELECT COALESCE(SUM(OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = response.key), \
-         response.key FROM {from} CROSS JOIN body ON body.response = response.key \
-         WHERE {which} AND {VISIBLE} AND {key} {order} ?3{others} ORDER BY {key} {direction} LIMIT ?4"
+        "SELECT {SIZE}, response.key FROM {from} = (SELECT key FROM owner WHERE name = ?1) \
+         AND {VISIBLE} AND {key} {order} ?3{others} ORDER BY {key} {direction} LIMIT ?4"
     );
     s.all(&sql, params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// The condition that a row of `tag` is this tag, whose name and value are added to `values`.
+fn is_tag(tag: Tag, values: &mut Vec<Value>) -> String {
+    values.extend([tag.name.into(), tag.value.into()]);
+    format!("name = ?{} AND value = ?{}", values.len() - 1, values.len())
 }
 
 pub(crate) fn retag(

@@ -12,9 +12,9 @@ use crate::bounds::millis;
 use crate::{Error, Evicted, Full, Purge, Result};
 
 /// Rows of all tables that one transaction changes by evicting.
-const ROWS: u64 = 4096;
+const ROWS: u64 = 1024;
 /// Bytes that one transaction evicts.
-const BYTES: u64 = 16 << 20;
+const BYTES: u64 = 8 << 20;
 /// Rows of one kind that are looked up at once.
 const LOOKED_UP: u64 = 256;
 
