@@ -154,7 +154,7 @@ pub fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
 pub fn warned(event: Bytes, warnings: &[String]) -> Bytes {
     let Some(fields) = event.strip_suffix(b"}").filter(|_| !warnings.is_empty()) else { return event };
     let warnings = to_bytes(&warnings);
-    [fields, br#","sluice_warnings":"#, &warnings, b"}"].concat().into()
+    [fields, br#","x-sluice-warning":"#, &warnings, b"}"].concat().into()
 }
 
 #[cfg(test)]

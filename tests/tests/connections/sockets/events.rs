@@ -42,11 +42,11 @@ async fn first_event_says_what_is_left_out() {
         socket.create(json!({ "input": [message], "hologram": 1, "stream_id": lane })).await;
         let events = socket.response().await;
         let said = json!(["unknown field hologram ignored", "unknown field input[0].mood ignored"]);
-        assert_eq!((&events[0]["type"], &events[0]["sluice_warnings"]), (&json!("response.created"), &said));
-        assert_eq!(events.iter().filter(|event| event.get("sluice_warnings").is_some()).count(), 1);
+        assert_eq!((&events[0]["type"], &events[0]["x-sluice-warning"]), (&json!("response.created"), &said));
+        assert_eq!(events.iter().filter(|event| event.get("x-sluice-warning").is_some()).count(), 1);
         socket.create(json!({ "input": "think", "generate": true, "stream": true, "stream_id": lane })).await;
         let events = socket.response().await;
-        assert!(events.iter().all(|event| event.get("sluice_warnings").is_none()), "{}", events[0]);
+        assert!(events.iter().all(|event| event.get("x-sluice-warning").is_none()), "{}", events[0]);
     }
     drop(socket);
     server.stop().await;
