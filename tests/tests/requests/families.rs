@@ -62,7 +62,10 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
 /// Makes a GGUF file of a tiny model, with the embedded model's tokenizer and template.
 fn gguf(folder: &Path, name: &str) -> PathBuf {
     let mut writer = convert(&golden(name));
-    tokens::write(&mut writer, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny"));
+    let config = std::fs::read(golden(name).join("config.json")).expect("a configuration");
+    let config: Value = serde_json::from_slice(&config).expect("JSON");
+    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny");
+    tokens::write_first(&mut writer, &tokenizer, config["vocab_size"].as_u64().expect("a number"));
     let path = folder.join(format!("{name}.gguf"));
     std::fs::write(&path, writer.finish()).expect("written");
     path

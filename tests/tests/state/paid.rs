@@ -73,11 +73,13 @@ async fn a_thousand_references_to_one_large_item_are_refused_at_every_door() {
     drop(socket);
     all_given_back(&server).await;
     // As many as fit are answered.
-    let small = json!({ "items": [message("2+2?")] });
+    let small = json!({ "items": vec![message("2+2?"); 20] });
     let made = ask(&server, "/v1/conversations", &small).await.json();
     let items = get(server.address, &format!("/v1/conversations/{}/items", id(&made))).await.json();
-    let reference = json!({ "type": "item_reference", "id": items["data"][0]["id"] });
-    let few = json!({ "model": "qwen3-tiny", "input": vec![reference; 100] });
+    let items = items["data"].as_array().expect("a list").iter();
+    let few: Vec<Value> = items.map(|item| json!({ "type": "item_reference", "id": item["id"] })).collect();
+    assert_eq!(few.len(), 20);
+    let few = json!({ "model": "qwen3-tiny", "input": few });
     assert_eq!(ask(&server, "/v1/responses/input_tokens", &few).await.status, 200);
     server.stop().await;
 }

@@ -111,15 +111,17 @@ pub(crate) fn parse(
     Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
 }
 
-/// Whether the answer has the raw text of its turns. The prompt of a request with sealed text would
-/// show that in the clear.
+/// Whether the answer has the raw text of its turns. The prompt of a request with sealed reasoning
+/// would show that in the clear.
 fn raw_messages(body: &Object<'_>, input: Input<'_>) -> Result<bool, ApiError> {
     let asked = body.get(fields::RAW_MESSAGES)?.unwrap_or(false);
+    let text = |item: Value<'_>, field| item.field(field).and_then(Value::as_str).map(str::to_owned);
     let is_sealed = |item: Value<'_>| {
-        item.field(fields::SEALED).and_then(Value::as_str).is_some_and(|sealed| !sealed.is_empty())
+        text(item, fields::TYPE).as_deref() == Some("reasoning")
+            && text(item, fields::SEALED).is_some_and(|sealed| !sealed.is_empty())
     };
     if asked && input.items().any(|(_, item)| is_sealed(item)) {
-        let what = "the input has `encrypted_content`, which is shown to nobody: leave one of the two out";
+        let what = "the input has sealed reasoning (`encrypted_content`), which is shown to nobody: leave one of the two out";
         return Err(body.at(fields::RAW_MESSAGES).invalid(what).with_code("invalid_value"));
     }
     Ok(asked)

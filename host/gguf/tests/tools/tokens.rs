@@ -10,10 +10,15 @@ use super::writer::{Key, Writer};
 
 /// Writes the tokenizer and the template of a directory.
 pub(crate) fn write(writer: &mut Writer, folder: &Path) {
+    write_first(writer, folder, u64::MAX);
+}
+
+/// Writes the same of the tokenizer's first `most` tokens, for a model that has rows for no others.
+pub(crate) fn write_first(writer: &mut Writer, folder: &Path, most: u64) {
     let json =
         |name: &str| -> Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
     let (tokenizer, config) = (json("tokenizer.json"), json("tokenizer_config.json"));
-    let rows = json("config.json")["vocab_size"].as_u64().unwrap();
+    let rows = json("config.json")["vocab_size"].as_u64().unwrap().min(most);
     let mut tokens: BTreeMap<u64, (String, i32)> = BTreeMap::new();
     for (text, id) in tokenizer["model"]["vocab"].as_object().unwrap() {
         tokens.insert(id.as_u64().unwrap(), (text.clone(), 1));
@@ -32,7 +37,7 @@ pub(crate) fn write(writer: &mut Writer, folder: &Path) {
     writer.key("tokenizer.ggml.token_type", Key::I32s(&types));
     writer.key("tokenizer.ggml.merges", Key::Texts(&[]));
     for (name, key) in [("bos_token", "bos"), ("eos_token", "eos"), ("pad_token", "padding")] {
-        if let Some(id) = config[name].as_str().and_then(|text| ids.get(text)) {
+        if let Some(id) = config[name].as_str().and_then(|text| ids.get(text)).filter(|id| **id < rows) {
             let id = u32::try_from(*id).unwrap();
             writer.key(&format!("tokenizer.ggml.{key}_token_id"), Key::U32(id));
         }
