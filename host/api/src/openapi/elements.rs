@@ -191,13 +191,16 @@ fn each_kind_is_read_ignored_or_refused_as_its_table_says() {
     }
 }
 
+/// Reads a message. Returns the warnings.
+type Reader = dyn Fn(Value) -> Result<Vec<String>, ApiError>;
+
 #[test]
 fn what_messages_may_not_have_is_refused_and_the_rest_said() {
     let chat = |message: Value| warnings_of(chat::read, &json!({ "model": "m", "messages": [message] }));
     let messages = |message: Value| {
         warnings_of(messages::read, &json!({ "model": "m", "max_tokens": 1, "messages": [message] }))
     };
-    let readers: [(&[Row], &dyn Fn(Value) -> Result<Vec<String>, ApiError>); 2] =
+    let readers: [(&[Row], &Reader); 2] =
         [(chat::fields::MESSAGE, &chat), (messages::fields::MESSAGE, &messages)];
     for (rows, read) in readers {
         let with = |name: &str, value: Value| {

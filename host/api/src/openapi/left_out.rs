@@ -2,6 +2,8 @@
 //! kind by kind, what happens with it, and why or what to do. It is made from the tables of fields,
 //! for `docs/api/left-out.md`.
 
+use std::fmt::Write as _;
+
 use super::super::fields::{self, Kinds, Refusal, Row, Shape, Support, Tables};
 use super::endpoints::ENDPOINTS;
 
@@ -11,7 +13,8 @@ pub(super) fn table(tables: Tables) -> String {
     list.rows("", fields::all(tables));
     let mut table = "| what | | why, or what to do |\n|---|---|---|\n".to_owned();
     for Line { at, support, note } in list.lines {
-        table.push_str(&format!("| {at} | {} | {note} |\n", words(support)));
+        // Writing to a string doesn't fail.
+        let _ = writeln!(table, "| {at} | {} | {note} |", words(support));
     }
     table
 }

@@ -154,7 +154,7 @@ fn traced(
     let kept = Arc::clone(&lines);
     let sink = move |line| {
         if let Some(lines) = &mut *lock(&kept) {
-            lines.add(line)
+            lines.add(line);
         }
     };
     let trace = Trace::into_sink(Instant::now(), Box::new(sink));

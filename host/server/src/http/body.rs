@@ -181,8 +181,8 @@ impl CheckedBody {
     ) -> Result<(Self, T), ApiError> {
         let server = app.clone();
         work(app, size, move || {
-            let made = self.account.meter().run(|| make(&server.limits))?;
-            Ok((self, made))
+            let done = self.account.meter().run(|| make(&server.limits))?;
+            Ok((self, done))
         })
         .await
     }

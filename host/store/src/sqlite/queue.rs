@@ -199,7 +199,7 @@ pub(crate) fn read(queue: &Queue, session: &Session) {
 
 /// Makes calls in one commit, as many as its time allows.
 fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
-    let (began, mut made) = (Instant::now(), Vec::with_capacity(calls.len()));
+    let (start, mut made) = (Instant::now(), Vec::with_capacity(calls.len()));
     let mut begun = session.begin("BEGIN IMMEDIATE");
     while let Some(mut call) = calls.pop_front() {
         if let Err(error) = begun.clone().and_then(|()| session.execute("SAVEPOINT call")) {
@@ -223,7 +223,7 @@ fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
             answer(&mut made, Some(&Error::Unavailable("the disk failed during the commit".to_owned())));
             begun = session.begin("BEGIN IMMEDIATE");
         }
-        if began.elapsed() >= GROUP_TIME {
+        if start.elapsed() >= GROUP_TIME {
             break;
         }
     }

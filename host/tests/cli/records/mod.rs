@@ -98,7 +98,7 @@ impl Records {
 /// What a replay says on stderr, but for the files that it reads.
 fn errors_of(output: &Output) -> String {
     let text = text_of(&output.stderr);
-    text.lines().filter(|line| !line.starts_with("note: ")).map(|line| format!("{line}\n")).collect()
+    text.split_inclusive('\n').filter(|line| !line.starts_with("note: ")).collect()
 }
 
 fn replay(files: &[PathBuf], arguments: &[&str]) -> Output {

@@ -142,7 +142,9 @@ async fn librechat_14466_answer_without_stored_end_fails() {
     assert!(late.body.ends_with(b"data: [DONE]\n\n"));
     let sums = [followed, late.events()].map(|events| {
         let mut fold = Fold::default();
-        events.iter().for_each(|event| fold.add(event).unwrap());
+        for event in &events {
+            fold.add(event).unwrap();
+        }
         fold.whole()
     });
     assert_eq!(sums[0], sums[1]);

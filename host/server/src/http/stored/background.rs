@@ -158,7 +158,8 @@ async fn attempt(
     let account = app.accounts.open(caller.principal.clone());
     let read = |budget| store.items(owner, &response.id, Page::whole(), budget);
     let (items, mut account) = paid(app, account, 1, read).await?;
-    let whole = whole_input(items.data, &mut account, &app.limits)?;
+    let whole = whole_input(&items.data, &mut account, &app.limits)?;
+    drop(items);
     let continuation = Continuation {
         store: true,
         queued: Some(Queued { id: response.id.clone(), created_at, events }),
@@ -172,7 +173,7 @@ async fn attempt(
 
 /// The input of a response that has waited: all of it is its own. The account, which has paid for
 /// the items, pays for the text and for what reading copies of it.
-fn whole_input(items: Vec<Item>, account: &mut Account, limits: &Limits) -> Result<WholeInput, ApiError> {
+fn whole_input(items: &[Item], account: &mut Account, limits: &Limits) -> Result<WholeInput, ApiError> {
     let mut hold =
         |bytes: usize, copies: usize| account.hold(bytes.saturating_mul(copies)).map_err(body::refusal);
     let (none, bytes): ([&[u8]; 0], _) = ([], items.iter().map(|item| item.body.len()).sum());

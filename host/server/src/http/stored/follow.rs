@@ -41,20 +41,27 @@ pub(in crate::http) struct Followed {
 /// long is disconnected.
 pub(in crate::http) fn follow(
     app: &App,
-    mut followed: Followed,
+    mut response: Followed,
     after: Option<u64>,
     pad: bool,
     disconnect: Option<Disconnect>,
 ) -> Response {
     // Events wait in the store, so a reader that takes none holds one read's.
     let (log, reader) = event_log(Policy::Cancel { queue: 1 });
-    let mut account = app.accounts.open(Principal::new(followed.owner.name()));
-    if account.hold(followed.object.len()).is_err() {
+    let mut account = app.accounts.open(Principal::new(response.owner.name()));
+    if account.hold(response.object.len()).is_err() {
         // It is needed where the store fails, and then is less than the end that it belongs to.
-        followed.object = "{}".into();
+        response.object = "{}".into();
     }
-    let follower =
-        Follower { app: app.clone(), followed, handle: None, after, pad, disconnect, _account: account };
+    let follower = Follower {
+        app: app.clone(),
+        followed: response,
+        handle: None,
+        after,
+        pad,
+        disconnect,
+        _account: account,
+    };
     app.tasks.spawn(follower.run(log));
     event_stream(SseBody::new(reader, Frames::new(true), &app.limits))
 }
@@ -166,7 +173,9 @@ impl Follower {
 
     /// Adds the next events.
     fn push(&mut self, events: &[Vec<u8>], buffer: &mut EventBuffer) {
-        events.iter().for_each(|event| push(event, self.pad, buffer));
+        for event in events {
+            push(event, self.pad, buffer);
+        }
         let next = self.after.map_or(0, |after| after + 1) + events.len() as u64;
         self.after = next.checked_sub(1);
     }
