@@ -14,7 +14,7 @@ pub(super) const SETTINGS_BYTES: u64 = 4 << 20;
 /// It can't be read, isn't UTF-8, or has more.
 pub(super) fn text(path: &Path, most: u64) -> io::Result<String> {
     let bytes = bytes(File::open(path)?, most)?;
-    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it isn't UTF-8"))
 }
 
 /// Reads at most `most` bytes.
