@@ -5,8 +5,6 @@ use store::{Order, Page};
 use super::error::ApiError;
 use super::fields::{Row, Shape};
 use super::json::{Field, Object, OneOf};
-use super::openapi;
-use super::responses::fields::INCLUDED;
 use model::printable::printable;
 
 /// Most elements of a page, and how many it has unless the query says otherwise.
@@ -25,10 +23,6 @@ pub(crate) const ORDER: Field<OneOf> =
 /// Field of the query for a trace, on the address for operators.
 const AFTER_LINE: Field<i64> = Field::new("after", "only lines behind the one with this number");
 
-/// What more of an item is asked for; there is nothing that would be left out without it.
-pub(crate) const INCLUDE: Row =
-    Row { shape: Shape::List(&Shape::OneOf(INCLUDED)), ..Row::ignored("include", "items always come whole") };
-
 /// Names and values of a query, decoded.
 #[derive(Debug, Default)]
 pub struct Query(Vec<(String, String)>);
@@ -39,13 +33,13 @@ impl Query {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// The query of a request to an endpoint. Names that the endpoint doesn't have say nothing.
+    /// The query of a request whose endpoint has these fields. Names that it doesn't have say nothing.
     ///
     /// # Errors
     /// 400 where a name that it has is spelt in a way that says something else or nothing
     /// (`metadata=x`, `limit[]=5`), or a list has a word that it can't have.
-    pub fn of_endpoint(method: &str, path: &str, text: &str) -> Result<Self, ApiError> {
-        let (query, rows) = (Self::new(text), openapi::query(method, path));
+    pub(crate) fn checked(rows: &[Row], text: &str) -> Result<Self, ApiError> {
+        let query = Self::new(text);
         for (key, value) in &query.0 {
             let end = key.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(key.len());
             let (name, rest) = key.split_at(end);
@@ -161,6 +155,7 @@ fn refused(name: &str, what: &str) -> ApiError {
 mod tests {
     use store::Order;
 
+    use super::super::openapi;
     use super::Query;
 
     #[test]
@@ -176,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_known_name_that_is_spelt_otherwise_is_refused() {
-        let list = |query| Query::of_endpoint("GET", "/v1/chat/completions", query);
+        let list = |query| openapi::query("GET", "/v1/chat/completions", query);
         for query in [
             "metadata=x",
             "metadata.a=1",
@@ -197,7 +192,7 @@ mod tests {
         {
             list(query).unwrap();
         }
-        let read = |query| Query::of_endpoint("GET", "/v1/responses/{id}", query);
+        let read = |query| openapi::query("GET", "/v1/responses/{id}", query);
         for query in ["include[]=nosuch", "include=nosuch", "include[x]=web_search_call.results", "include"] {
             assert_eq!(read(query).unwrap_err().param.as_deref(), Some("include"), "{query}");
         }

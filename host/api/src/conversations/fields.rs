@@ -2,8 +2,8 @@
 
 pub(super) use super::super::fields::*;
 use super::super::metadata::{METADATA, REPLACED};
-use super::super::query::{AFTER, INCLUDE, LIMIT, ORDER};
-use super::super::responses::fields::ITEM_KINDS;
+use super::super::query::{AFTER, LIMIT, ORDER};
+use super::super::responses::fields::{ITEM_KINDS, ITEM_PARTS};
 
 /// Fields of a new conversation.
 pub(crate) const CREATE_TABLES: Tables = &[&[METADATA.row(), FIRST_ITEMS.row()]];
@@ -13,9 +13,9 @@ pub(crate) const UPDATE_TABLES: Tables = &[&[REPLACED.row()]];
 pub(crate) const ADD_TABLES: Tables = &[&[ITEMS.row()]];
 
 /// Fields of a query for a page of items.
-pub(crate) const PAGE_QUERY: &[Row] = &[AFTER.row(), LIMIT.row(), ORDER.row(), INCLUDE];
+pub(crate) const PAGE_QUERY: &[Row] = &[AFTER.row(), LIMIT.row(), ORDER.row(), ITEM_PARTS];
 /// Fields of a query for items.
-pub(crate) const ITEM_QUERY: &[Row] = &[INCLUDE];
+pub(crate) const ITEM_QUERY: &[Row] = &[ITEM_PARTS];
 pub(super) const FIRST_ITEMS: Field<List<'_>> = Field::new("items", "the first ones; at most 20").of(LIST);
 /// `items` that are added.
 pub(super) const ITEMS: Required<List<'_>> =

@@ -21,17 +21,23 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::error::ApiError;
 use super::fields::Row;
+use super::query::Query;
 use super::schema::AnswerSchemas;
 use endpoint::{Endpoint, ErrorFormat};
 use endpoints::ENDPOINTS;
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
-/// The fields of an endpoint's query; none where there is no such endpoint.
-pub(crate) fn query(method: &str, path: &str) -> &'static [Row] {
+/// The query of a request to an endpoint, checked against its fields.
+///
+/// # Errors
+/// 400 where a name that the endpoint has is spelt in a way that says something else or nothing
+/// (`metadata=x`, `limit[]=5`), or a list has a word that it can't have.
+pub fn query(method: &str, path: &str, text: &str) -> Result<Query, ApiError> {
     let is_it = |endpoint: &&Endpoint| endpoint.path == path && endpoint.method.eq_ignore_ascii_case(method);
-    ENDPOINTS.iter().find(is_it).map_or(&[], |endpoint| endpoint.query)
+    Query::checked(ENDPOINTS.iter().find(is_it).map_or(&[], |endpoint| endpoint.query), text)
 }
 
 /// The document as JSON.

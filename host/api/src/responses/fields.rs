@@ -4,7 +4,6 @@ use super::super::content;
 pub(super) use super::super::fields::*;
 use super::super::format::JSON_SCHEMA_FIELDS;
 use super::super::metadata::METADATA;
-use super::super::query::INCLUDE as ITEM_PARTS;
 use super::super::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, TOOL_CHOICE, TOOLS};
 
 /// All tables of the endpoint's fields.
@@ -88,6 +87,11 @@ table! {
         Row::ignored("user", "superseded by `safety_identifier`");
     }
 }
+
+/// Field of the query that asks for more of an item; there is nothing that would be left out without
+/// it.
+pub(crate) const ITEM_PARTS: Row =
+    Row { shape: Shape::List(&Shape::OneOf(INCLUDED)), ..Row::ignored("include", "items always come whole") };
 
 /// Values of `include`: those with an effect first.
 pub(crate) const INCLUDED: &[&str] = &[

@@ -11,6 +11,7 @@ use super::body;
 use super::connection::Disconnect;
 use super::reads;
 use api::error::ApiError;
+use api::openapi;
 use api::query::Query;
 use model::accounts::{Account, Principal, TurnSlot};
 
@@ -32,7 +33,7 @@ impl FromRequestParts<App> for Asker {
         let principal = parts.extensions.get::<Principal>().cloned().unwrap_or_default();
         let disconnect = parts.extensions.get::<Disconnect>().cloned();
         let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-        let query = Query::of_endpoint(parts.method.as_str(), path, parts.uri.query().unwrap_or_default());
+        let query = openapi::query(parts.method.as_str(), path, parts.uri.query().unwrap_or_default());
         Ok(Self { principal, query: query.map_err(|error| refuse(&error))?, disconnect })
     }
 }
