@@ -271,8 +271,8 @@ impl Gemma4 {
                 let (State::Head(so_far) | State::Start(so_far, _)) = &mut self.state else { return };
                 let so_far = std::mem::take(so_far);
                 let payload = self.tools.payload(&name);
-                let tool = self.declared.iter().find(|tool| tool.name == name);
-                let arguments = Literals::new(close, payload).with_bare_strings().of_tool(tool);
+                let arguments = Literals::new(close, payload).with_bare_strings();
+                let arguments = arguments.of_tool(&self.declared, &name);
                 out.drop(out.held() - (so_far.len() - at));
                 out.tool_call(name, payload);
                 self.state =

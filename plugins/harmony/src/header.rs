@@ -155,6 +155,10 @@ impl Header {
     pub(crate) fn begin_part(&mut self, part: Part) -> Option<(usize, usize)> {
         let is_again = part == self.part || (part == Part::Channel && self.part == Part::Type);
         let garbage = self.read(false);
+        if garbage.is_empty() {
+            (self.part, self.count, self.plain) = (part, 0, 0);
+            return None;
+        }
         self.is_raw |= self.part == Part::Type && garbage.trim() == RAW;
         let (before, recipient) = garbage.split_at(garbage.rfind(TO).unwrap_or(garbage.len()));
         let mut words = self.before_channel(before.trim_end());

@@ -245,10 +245,9 @@ impl Pythonic {
                 out.drop(out.held() - rest.len());
                 out.tool_call(name, payload);
                 self.region = if is_marked { Region::Marked } else { Region::List };
-                let tool = self.declared.iter().find(|tool| tool.name == name);
                 self.in_list |= head[..before].contains('[');
-                let arguments = Literals::new(b')', payload).with_bare_strings().of_tool(tool);
-                self.state = State::Arguments(arguments.in_list(self.in_list));
+                let arguments = Literals::new(b')', payload).with_bare_strings().in_list(self.in_list);
+                self.state = State::Arguments(arguments.of_tool(&self.declared, name));
                 self.text(rest, out);
             }
             _ => self.release_as_prose(out),

@@ -7,17 +7,24 @@ use parser_sdk::Output;
 
 use crate::ResponseTemplate;
 use crate::in_call::InCall;
-use crate::table::{Found, Meaning};
+use crate::table::{Found, Meaning, Search, Wait};
 
 /// Held text that begins with a marker.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) text: String,
     /// The markers in it: where they begin, their indices, and whether they end strings.
     marks: Vec<(usize, usize, bool)>,
+    search: Search,
+    /// What may decide the search.
+    wait: Wait,
 }
 
 impl Head {
+    pub(crate) fn new(search: Search) -> Self {
+        Self { text: String::new(), marks: Vec::new(), search, wait: Wait::Byte }
+    }
+
     pub(crate) fn push(&mut self, marker: usize, literal: &str, ends_strings: bool) {
         self.marks.push((self.text.len(), marker, ends_strings));
         self.text.push_str(literal);
@@ -32,15 +39,20 @@ impl Head {
 
 impl ResponseTemplate {
     /// Finds out what the head is, if that is clear.
-    pub(crate) fn decide(&mut self, head: Head, out: &mut Output) {
-        let found = self.table.find(self.place(), &head.text, false);
+    pub(crate) fn decide(&mut self, mut head: Head, out: &mut Output) {
+        let found = self.find(&mut head, false);
         self.decided(found, head, out);
+    }
+
+    /// What the head is; clear if it `is_all` the text.
+    pub(crate) fn find(&self, head: &mut Head, is_all: bool) -> Found {
+        self.table.find(self.place(), &head.text, is_all, &mut head.search)
     }
 
     /// Acts on the head, which was found to be `found`, if that is clear.
     pub(crate) fn decided(&mut self, found: Found, head: Head, out: &mut Output) {
         match found {
-            Found::Undecided => self.head = Some(head),
+            Found::Undecided(wait) => self.head = Some(Head { wait, ..head }),
             found => self.settle(found, &head, out),
         }
     }
@@ -52,6 +64,19 @@ impl ResponseTemplate {
         let bytes = bytes - usize::from(matches!(meaning, Meaning::OpenObject(_)));
         self.act(meaning, &group, &head.text[..bytes], head.text.len() - bytes, out);
         self.replay(head, bytes, out);
+    }
+
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    pub(crate) fn look_ahead(&self, out: &mut Output) {
+        match &self.head {
+            Some(head) => head.wait.hold(out),
+            None if self.closed.is_some()
+                || matches!(self.call, InCall::Parameters(..) | InCall::Ended(..)) =>
+            {
+                out.hold_gap();
+            }
+            None => {}
+        }
     }
 
     /// Makes the head's first marker text, since the head is no delimiter, and reads on behind it.
@@ -87,8 +112,8 @@ impl ResponseTemplate {
 
     /// Ends what is held at the turn's end. Returns whether the turn ends there as broken.
     pub(crate) fn finish_heads(&mut self, out: &mut Output) -> bool {
-        while let Some(head) = self.head.take() {
-            let found = self.table.find(self.place(), &head.text, true);
+        while let Some(mut head) = self.head.take() {
+            let found = self.find(&mut head, true);
             if found == Found::Text && self.table.begins_call(self.place(), &head.text) {
                 self.leave_call(head.text.len(), out);
                 out.broken_call(0);
@@ -96,7 +121,7 @@ impl ResponseTemplate {
                 return true;
             }
             let is_outside = self.place().region.is_none() && self.table.implicit.is_none();
-            if is_outside && self.table.find(self.place(), &head.text, false) == Found::Undecided {
+            if is_outside && matches!(self.find(&mut head, false), Found::Undecided(_)) {
                 // The header of a region, cut off.
                 out.drop(out.held());
                 return true;

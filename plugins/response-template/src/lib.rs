@@ -68,7 +68,7 @@ impl Parser for ResponseTemplate {
             version: env!("CARGO_PKG_VERSION").into(),
             grammar: Some(table.template()),
             reasoning_end: table.reasoning_end(),
-            markers: table.markers.0,
+            markers: table.markers.literals(),
             trim: table.trim,
             ..Descriptor::default()
         })
@@ -93,15 +93,17 @@ impl Parser for ResponseTemplate {
     }
 
     fn stream_descriptor(&self, _: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor { markers: self.table.markers.0.clone(), ..Descriptor::default() })
+        Ok(Descriptor { markers: self.table.markers.literals(), ..Descriptor::default() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         self.chunk(chunk, out);
+        self.look_ahead(out);
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         self.meet(index, out.ends_strings(), out);
+        self.look_ahead(out);
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
@@ -128,12 +130,12 @@ impl ResponseTemplate {
 
     /// Reads a marker, which [ends strings](Output::ends_strings) or doesn't.
     fn meet(&mut self, index: usize, ends_strings: bool, out: &mut Output) {
-        let literal = self.table.markers.0[index].clone();
+        let literal = Arc::clone(&self.table.markers.0[index]);
         if let Some(mut head) = self.head.take() {
             let before = head.text.len();
             let ends = self.table.announces(self.place(), index, true);
             head.push(index, &literal, ends_strings);
-            let found = self.table.find(self.place(), &head.text, false);
+            let found = self.find(&mut head, false);
             let may_end = match found {
                 Found::Delimiter(meaning, bytes, _) => meaning == Meaning::Close || bytes <= before,
                 _ => false,
@@ -157,7 +159,7 @@ impl ResponseTemplate {
         }
         if self.table.announces(self.place(), index, false) {
             out.hiding(literal.len(), |out| self.release_words(out));
-            let mut head = Head::default();
+            let mut head = Head::new(self.table.search(index));
             head.push(index, &literal, ends_strings);
             self.decide(head, out);
         } else {

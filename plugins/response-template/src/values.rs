@@ -62,6 +62,9 @@ impl ResponseTemplate {
                 } else {
                     arguments.begin(key, out);
                 }
+                if keep == 0 {
+                    arguments.text("", 0, out);
+                }
                 InCall::Value(arguments, false)
             }
             other => other,

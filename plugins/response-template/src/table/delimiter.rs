@@ -4,6 +4,8 @@
 //! Invariant: every delimiter begins with a marker, and each part of it that may be a special token
 //! is a marker, too.
 
+use std::sync::Arc;
+
 use super::pattern::{Class, Pattern, Piece, Run, is_word};
 use super::regex::parse;
 
@@ -12,15 +14,22 @@ use super::regex::parse;
 pub(crate) struct Delimiter {
     /// Index of the marker with which the pattern begins.
     pub(crate) trigger: usize,
+    /// Whether that marker may be part of JSON.
+    pub(crate) is_json: bool,
     /// The whole pattern, including that marker.
     pub(crate) pattern: Pattern,
 }
 
 /// The markers that a format's delimiters need.
 #[derive(Debug, Default)]
-pub(crate) struct Markers(pub(crate) Vec<String>);
+pub(crate) struct Markers(pub(crate) Vec<Arc<str>>);
 
 impl Markers {
+    /// The markers' literals.
+    pub(crate) fn literals(&self) -> Vec<String> {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+
     /// A delimiter of one literal.
     ///
     /// # Errors
@@ -45,7 +54,7 @@ impl Markers {
         let trigger = self.marker(token(first));
         let pattern = Pattern(with_gaps(pieces));
         self.tokens(&pattern);
-        Ok(Delimiter { trigger, pattern })
+        Ok(self.triggered(trigger, pattern))
     }
 
     /// The same delimiter with its group in quotes of the other kind, or in none, if it has quotes.
@@ -111,13 +120,29 @@ impl Markers {
     /// A delimiter that is one marker, even if `text` contains several possible tokens.
     pub(crate) fn whole(&mut self, text: &str) -> Delimiter {
         let pattern = Pattern(vec![Piece::Literal(text.to_owned())]);
-        Delimiter { trigger: self.marker(text), pattern }
+        let trigger = self.marker(text);
+        self.triggered(trigger, pattern)
+    }
+
+    /// Whether each marker begins with another, or another with it.
+    pub(super) fn nested(&self) -> Vec<bool> {
+        let is_nested = |marker: &Arc<str>| {
+            let mut others = self.0.iter().filter(|other| *other != marker);
+            others.any(|other| other.starts_with(&**marker) || marker.starts_with(&**other))
+        };
+        self.0.iter().map(is_nested).collect()
+    }
+
+    fn triggered(&self, trigger: usize, pattern: Pattern) -> Delimiter {
+        let marker = &self.0[trigger];
+        let is_json = marker.starts_with(['{', '"']) || (marker.starts_with('[') && !marker.ends_with(']'));
+        Delimiter { trigger, is_json, pattern }
     }
 
     #[inline(never)]
     fn marker(&mut self, literal: &str) -> usize {
-        self.0.iter().position(|marker| marker == literal).unwrap_or_else(|| {
-            self.0.push(literal.to_owned());
+        self.0.iter().position(|marker| **marker == *literal).unwrap_or_else(|| {
+            self.0.push(literal.into());
             self.0.len() - 1
         })
     }
@@ -183,7 +208,7 @@ pub(super) fn is_token(part: &str) -> bool {
 /// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such. Quotes
 /// don't belong to a tag that goes on.
 #[inline(never)]
-fn token(literal: &str) -> &str {
+pub(super) fn token(literal: &str) -> &str {
     let end = match literal.as_bytes().first() {
         Some(b'<') => literal.find('>').map(|at| at + 1).or_else(|| literal.find(['"', '\''])),
         Some(b'[') => literal.find(']').map(|at| at + 1),

@@ -18,14 +18,16 @@ mod parameter;
 mod pattern;
 mod read;
 mod regex;
+mod search;
 mod spelling;
 mod template;
 mod watch;
 
 pub(crate) use delimiter::{Delimiter, Markers};
-pub(crate) use pattern::{Class, Match, Pattern, Piece, Run};
+pub(crate) use pattern::{Class, Match, Pattern, Piece, Run, Wait};
 pub(crate) use regex::parse;
-pub(crate) use watch::{Found, Meaning, Place, Within, are_ends, closes_a_block};
+pub(crate) use search::{Found, Search};
+pub(crate) use watch::{Meaning, Place, Within, are_ends, closes_a_block};
 
 /// A table that has been read.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Table {
     pub(crate) first: Option<usize>,
     /// Markers that the delimiters need.
     pub(crate) markers: Markers,
+    /// Whether each marker begins with another, or another with it.
+    nested: Vec<bool>,
     /// Alternatives of the start anchor, the text of the generation prompt before the message, that
     /// begin with a possible special token.
     pub(crate) anchors: Vec<Delimiter>,

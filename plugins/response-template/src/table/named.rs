@@ -3,7 +3,7 @@
 use parser_sdk::Tools;
 use parser_sdk::params::unquoted;
 
-use super::{Delimiter, Match};
+use super::{Delimiter, Match, Wait};
 
 /// What the group of a delimiter may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Named {
 
 impl Named {
     /// Whether `text` begins with the delimiter, with such a group.
-    pub(super) fn matches(self, tools: &Tools, delimiter: &Delimiter, text: &str) -> Match {
+    pub(super) fn matches<'a>(self, tools: &Tools, delimiter: &Delimiter, text: &'a str) -> Match<'a> {
         let found = delimiter.pattern.matches(text, &|name, is_whole| match (self, unquoted(name)) {
             (Self::Any, _) => true,
             (Self::Declared, name) if is_whole => tools.contains(name),
@@ -28,12 +28,12 @@ impl Named {
             (_, name) if is_whole => tools.accepts(name),
             (_, name) => tools.may_begin(name),
         });
-        match &found {
+        match found {
             Match::Yes(bytes, Some(name)) if self == Self::BeforeTag && !tools.contains(unquoted(name)) => {
-                match text[*bytes..].trim_start().chars().next() {
+                match text[bytes..].trim_start().chars().next() {
                     Some('<') => found,
                     Some(_) => Match::No,
-                    None => Match::Partial,
+                    None => Match::Partial(Wait::Marker),
                 }
             }
             _ => found,

@@ -5,6 +5,10 @@
 //! first place where the rest matches, and so does a name or key; nothing is decided that more text
 //! could change. What a run without a name takes is dropped, so it takes one word at most.
 
+use parser_sdk::Output;
+
+use super::delimiter::{is_token, token};
+
 /// Longest text of a run without a name, in bytes.
 const UNNAMED: usize = 48;
 
@@ -56,14 +60,41 @@ pub(crate) enum Class {
 }
 
 /// Result of comparing text with a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Match {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Match<'a> {
     /// The text doesn't match.
     No,
-    /// The text may match when more text has arrived.
-    Partial,
+    /// The text may match when more text has arrived, and what it waits for.
+    Partial(Wait),
     /// The text matches: the length of the match in bytes, and the text of the named group.
-    Yes(usize, Option<String>),
+    Yes(usize, Option<&'a str>),
+}
+
+/// What a text that may yet match waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Any byte.
+    Byte,
+    /// A marker, before which white space changes nothing.
+    Marker,
+    /// One of up to four bytes.
+    Ends([u8; 4]),
+}
+
+impl Wait {
+    /// What both wait for.
+    pub(super) fn and(self, other: Self) -> Self {
+        if self == other { self } else { Self::Byte }
+    }
+
+    /// Tells the host to hold what comes, as far as it decides nothing.
+    pub(crate) fn hold(self, out: &mut Output) {
+        match self {
+            Self::Byte => {}
+            Self::Marker => out.hold_gap(),
+            Self::Ends(ends) => out.hold_head(&ends),
+        }
+    }
 }
 
 /// Whether a group may have this text, which is whole or goes on.
@@ -71,7 +102,7 @@ pub(crate) type Fits<'a> = &'a dyn Fn(&str, bool) -> bool;
 
 impl Pattern {
     /// Whether `text` begins with the pattern, with text in its named group that `fits`.
-    pub(crate) fn matches(&self, text: &str, fits: Fits) -> Match {
+    pub(crate) fn matches<'a>(&self, text: &'a str, fits: Fits) -> Match<'a> {
         matches(&self.0, text, 0, fits)
     }
 
@@ -90,21 +121,26 @@ impl Pattern {
 }
 
 /// Whether `text` goes on with these pieces from byte `at` on.
-fn matches(pieces: &[Piece], text: &str, at: usize, fits: Fits) -> Match {
+fn matches<'a>(pieces: &[Piece], text: &'a str, at: usize, fits: Fits) -> Match<'a> {
     let Some((piece, behind)) = pieces.split_first() else { return Match::Yes(at, None) };
     let rest = &text[at..];
     let read = match piece {
         Piece::Literal(literal) if rest.starts_with(literal.as_str()) => literal.len(),
-        Piece::Literal(literal) if literal.starts_with(rest) => return Match::Partial,
+        Piece::Literal(literal) if literal.starts_with(rest) => return Match::Partial(Wait::Byte),
         Piece::Literal(_) | Piece::Edge(_) => return Match::No,
         Piece::Boundary => {
-            let Some(next) = rest.chars().next() else { return Match::Partial };
+            let Some(next) = rest.chars().next() else { return Match::Partial(Wait::Byte) };
             if text[..at].chars().next_back().is_some_and(is_word) == is_word(next) {
                 return Match::No;
             }
             0
         }
-        Piece::Space | Piece::Gap => rest.len() - rest.trim_start().len(),
+        Piece::Space | Piece::Gap => match rest.trim_start() {
+            "" if behind.first().is_some_and(|next| is_token(token(next.literal()))) => {
+                return Match::Partial(Wait::Marker);
+            }
+            next => rest.len() - next.len(),
+        },
         Piece::Run(run) => return run.matches(behind, text, at, fits),
     };
     matches(behind, text, at + read, fits)
@@ -119,7 +155,7 @@ impl Piece {
 
 impl Run {
     /// Whether `text` goes on with this run from byte `at` on, and `behind` it.
-    fn matches(&self, behind: &[Piece], text: &str, at: usize, fits: Fits) -> Match {
+    fn matches<'a>(&self, behind: &[Piece], text: &'a str, at: usize, fits: Fits) -> Match<'a> {
         let rest = &text[at..];
         let end = rest.find(|char| !self.takes(char));
         let is_fit = |run: &str, is_whole| match self.group {
@@ -131,29 +167,42 @@ impl Run {
         let next = behind.iter().find_map(|piece| piece.literal().chars().next());
         let is_lazy = self.is_lazy || (self.group.is_some() && next.is_some_and(|next| self.takes(next)));
         if end.is_none() && !is_lazy {
-            return if may_go_on { Match::Partial } else { Match::No };
+            return if may_go_on { Match::Partial(self.wait(next)) } else { Match::No };
         }
         let end = end.unwrap_or(rest.len());
-        let least = usize::from(self.is_some || self.group.is_some());
-        let mut ends: Vec<usize> =
-            rest[..end].char_indices().map(|(at, _)| at).chain([end]).skip(least).collect();
-        if !is_lazy {
-            ends.reverse();
+        let is_short = |end: &usize| *end == 0 && (self.is_some || self.group.is_some());
+        let mut ends = rest[..end].char_indices().map(|(at, _)| at).chain([end]).filter(|end| !is_short(end));
+        let ending_at = |length| {
+            Some((length, matches(behind, text, at + length, fits))).filter(|(_, found)| *found != Match::No)
+        };
+        let ended = if is_lazy { ends.find_map(ending_at) } else { ends.rev().find_map(ending_at) };
+        if let Some((length, found)) = ended {
+            let run = &rest[..length];
+            return if is_fit(run, true) { self.named(found, run) } else { Match::No };
         }
-        for length in ends {
-            let found = matches(behind, text, at + length, fits);
-            if found != Match::No {
-                let run = &rest[..length];
-                return if is_fit(run, true) { self.named(found, run) } else { Match::No };
+        if may_go_on { Match::Partial(self.wait(next)) } else { Match::No }
+    }
+
+    /// What may end a name or key, behind which the pattern goes on with `next`.
+    fn wait(&self, next: Option<char>) -> Wait {
+        let mut ends = [0; 4];
+        let chars = self.except.chars().chain(next.filter(|next| !self.except.contains(*next)));
+        if self.group.is_none() || self.class != Class::Any || chars.clone().count() > ends.len() {
+            return Wait::Byte;
+        }
+        for (end, char) in ends.iter_mut().zip(chars) {
+            match u8::try_from(char) {
+                Ok(byte) if byte.is_ascii() => *end = byte,
+                _ => return Wait::Byte,
             }
         }
-        if may_go_on { Match::Partial } else { Match::No }
+        Wait::Ends(ends)
     }
 
     /// The match of a pattern whose group this run is, or isn't.
-    fn named(&self, found: Match, run: &str) -> Match {
+    fn named<'a>(&self, found: Match<'a>, run: &'a str) -> Match<'a> {
         match found {
-            Match::Yes(bytes, None) if self.group.is_some() => Match::Yes(bytes, Some(run.to_owned())),
+            Match::Yes(bytes, None) if self.group.is_some() => Match::Yes(bytes, Some(run)),
             found => found,
         }
     }

@@ -76,6 +76,7 @@ impl Table {
         if table.implicit.is_none() {
             table.headers();
         }
+        table.nested = table.markers.nested();
         Ok(table)
     }
 

@@ -82,7 +82,7 @@ impl Writer<'_> {
 
     /// The marker that is this text, or the text itself.
     fn marker(&self, text: &str) -> String {
-        match self.table.markers.0.iter().position(|marker| marker == text) {
+        match self.table.markers.0.iter().position(|marker| **marker == *text) {
             Some(index) => ["marker_", &index.to_string()].concat(),
             None => literal(text),
         }
@@ -98,7 +98,9 @@ impl Writer<'_> {
         };
         for piece in &pattern.0 {
             match piece {
-                Piece::Literal(text) if markers.contains(text) => word(&self.marker(text)),
+                Piece::Literal(text) if markers.iter().any(|marker| **marker == **text) => {
+                    word(&self.marker(text));
+                }
                 Piece::Literal(text) => parts(text).for_each(|part| word(&self.marker(part))),
                 Piece::Space => word("gap?"),
                 Piece::Run(Run { group: Some(_), .. }) => word(group),

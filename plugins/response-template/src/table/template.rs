@@ -40,7 +40,7 @@ impl Table {
             matches!(field.kind, Kind::Reasoning) && (first == Some(*index) || !field.open.is_empty())
         };
         let mut thoughts = self.fields.iter().enumerate().filter(is_thought);
-        thoughts.find_map(|(index, _)| self.own_end(index)).map(|marker| self.markers.0[marker].clone())
+        thoughts.find_map(|(index, _)| self.own_end(index)).map(|marker| self.markers.0[marker].to_string())
     }
 
     /// The template. What can't be expressed in the format of this table is refused in it.

@@ -1,8 +1,4 @@
-//! Tells which of a table's delimiters count at a place in the stream, and which of them held text
-//! is.
-//!
-//! Invariant: only the first [`HEAD`] bytes of held text decide, however the stream is cut into
-//! chunks.
+//! Tells which of a table's delimiters count at a place in the stream.
 
 use std::slice;
 
@@ -10,10 +6,7 @@ use parser_sdk::Tools;
 
 use super::delimiter::{is_token, parts};
 use super::named::Named;
-use super::{Delimiter, Kind, Match, Parameter, Table};
-
-/// Length in bytes above which undecided text is taken for no delimiter.
-const HEAD: usize = 512;
+use super::{Delimiter, Kind, Parameter, Table};
 
 /// A place in the stream.
 #[derive(Debug, Clone, Copy)]
@@ -84,17 +77,6 @@ pub(crate) enum Meaning {
     StringEnd,
 }
 
-/// What held text is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// No delimiter.
-    Text,
-    /// Undecided: more text is needed.
-    Undecided,
-    /// A delimiter: its meaning, its length in bytes, and the text of its group.
-    Delimiter(Meaning, usize, String),
-}
-
 /// Whether `text` is nothing but ends of elements (`</function>`) and white space. An end that is
 /// cut off `counts` or doesn't.
 pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
@@ -126,41 +108,6 @@ impl Table {
         announces
     }
 
-    /// The longest delimiter with which `head` begins. Undecided while `head` may become another
-    /// delimiter, unless it `is_all` the text.
-    pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
-        let known = &head[..head.floor_char_boundary(HEAD)];
-        let (mut found, mut longest) = (Found::Text, 0);
-        self.watched(place, &mut |meaning, delimiter, named| match named.matches(
-            place.tools,
-            delimiter,
-            known,
-        ) {
-            Match::Partial if !is_all && head.len() <= HEAD => found = Found::Undecided,
-            Match::Yes(bytes, group) if bytes > longest && found != Found::Undecided => {
-                longest = bytes;
-                found = Found::Delimiter(meaning, bytes, group.unwrap_or_default());
-            }
-            _ => {}
-        });
-        found
-    }
-
-    /// Whether `head` can become nothing but the opening delimiter of a call.
-    pub(crate) fn begins_call(&self, place: Place, head: &str) -> bool {
-        let (mut begins, mut only) = (false, true);
-        self.watched(place, &mut |meaning, delimiter, named| {
-            if named.matches(place.tools, delimiter, head) == Match::Partial {
-                begins = true;
-                only &= match meaning {
-                    Meaning::Open(field) => !self.fields[field].kind.is_text(),
-                    meaning => matches!(meaning, Meaning::OpenObject(_)),
-                };
-            }
-        });
-        begins && only
-    }
-
     /// Spelling of parameters in a region, if there are any.
     pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {
@@ -179,7 +126,7 @@ impl Table {
 
     /// Shows `see` the delimiters that count at `place`, with their meanings and what their groups
     /// are.
-    fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter, Named)) {
+    pub(super) fn watched(&self, place: Place, see: &mut dyn FnMut(Meaning, &Delimiter, Named)) {
         self.watched_opens(place, see);
         let mut all = |meaning, delimiters: &[Delimiter]| {
             for delimiter in delimiters {
@@ -250,6 +197,9 @@ impl Table {
                 }
                 continue;
             }
+            if place.tools.is_empty() {
+                continue;
+            }
             let named = match field.nameless[..] {
                 _ if in_call => Named::Declared,
                 [] => Named::Accepted,
@@ -257,10 +207,12 @@ impl Table {
             };
             // In a call's JSON, what begins like JSON is JSON.
             let inside = in_call && place.within != Within::Done;
-            let is_json = |open: &Delimiter| inside && is_json(&self.markers.0[open.trigger]);
-            let counts = |open: &&Delimiter| !place.tools.is_empty() && !is_json(open);
             let mut all = |meaning, delimiters: &[Delimiter], named| {
-                delimiters.iter().filter(counts).for_each(|open| see(meaning, open, named));
+                for open in delimiters {
+                    if !(inside && open.is_json) {
+                        see(meaning, open, named);
+                    }
+                }
             };
             all(Meaning::Open(index), &field.open, named);
             // Without its wrapper, a call is known by its name, or by the call before it.
@@ -270,9 +222,4 @@ impl Table {
             all(Meaning::OpenObject(index), &field.nameless, Named::Any);
         }
     }
-}
-
-/// Whether a marker may be part of JSON.
-fn is_json(marker: &str) -> bool {
-    marker.starts_with(['{', '"']) || (marker.starts_with('[') && !marker.ends_with(']'))
 }

@@ -127,7 +127,7 @@ impl Call {
     pub fn read(&mut self, text: &[u8], tools: &Tools, out: &mut Output) -> Progress {
         let (mut index, mut run, mut route) = (0, 0, Route::Drop);
         while let Some(&byte) = text.get(index) {
-            let skipped = self.scanner.skip(&text[index..]);
+            let skipped = self.scanner.pass(&text[index..]);
             if skipped == 0 {
                 let event = self.scanner.push(byte);
                 if event == Event::Key {

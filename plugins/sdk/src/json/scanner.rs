@@ -115,6 +115,18 @@ impl Scanner {
         skipped.unwrap_or(bytes.len())
     }
 
+    /// Takes the leading `bytes` behind which nothing has begun or ended: those that need not be
+    /// pushed, and those of a key or string at depth 1. Returns their number.
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> usize {
+        if !self.keep || self.string != InString::Yes {
+            return self.skip(bytes);
+        }
+        let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(bytes.len());
+        let room = (KEPT + 1).saturating_sub(self.kept.len());
+        self.kept.extend_from_slice(&bytes[..end.min(room)]);
+        end
+    }
+
     /// The bytes that [`Self::skip`] would stop at here; none where it skips nothing.
     pub fn stops(&self) -> Option<&'static str> {
         match self.string {
@@ -158,7 +170,7 @@ impl Scanner {
     pub fn read_to(&mut self, event: Event, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;
         loop {
-            read += self.skip(&bytes[read..]);
+            read += self.pass(&bytes[read..]);
             let byte = *bytes.get(read)?;
             read += 1;
             if self.push(byte) == event {

@@ -26,6 +26,8 @@ mod word;
 
 pub use opening::Opening;
 
+use std::sync::Arc;
+
 use frame::{Frame, Kind};
 use quoted::Quoted;
 
@@ -82,8 +84,9 @@ pub struct Literals {
     closing: usize,
     /// What was held to show that and stands behind the arguments' end.
     behind: Vec<u8>,
-    /// The tool whose parameters these are.
-    tool: Option<Tool>,
+    /// The declared tools, and which of them has these parameters.
+    tools: Arc<[Tool]>,
+    tool: Option<usize>,
     /// Types of the present argument's value, as far as they are known.
     types: Types,
     /// Whether a value is of these types however it is spelt.
@@ -149,6 +152,7 @@ impl Literals {
             pending: Vec::new(),
             closing: 0,
             behind: Vec::new(),
+            tools: Arc::default(),
             tool: None,
             types: Types::ANY,
             is_typed: false,
@@ -172,11 +176,12 @@ impl Literals {
         Self { in_list, ..self }
     }
 
-    /// The same reader for arguments of this tool. A number that begins with zeros is one where its
-    /// parameter is no string.
+    /// The same reader for arguments of the tool of this name, if it is declared. A number that
+    /// begins with zeros is one where its parameter is no string.
     #[must_use]
-    pub fn of_tool(self, tool: Option<&Tool>) -> Self {
-        Self { tool: tool.cloned(), ..self }
+    pub fn of_tool(self, tools: &Arc<[Tool]>, name: &str) -> Self {
+        let tool = tools.iter().position(|tool| tool.name == name);
+        Self { tools: Arc::clone(tools), tool, ..self }
     }
 
     /// The same reader for a format whose values have the types of the tool's parameters however

@@ -227,7 +227,7 @@ impl CallReader {
 
     /// Puts `literal` in doubt until it is known what follows.
     fn doubt(&mut self, state: State, literal: &str) -> Progress {
-        self.doubt = Doubt::of(literal);
+        self.doubt.begin(literal);
         self.enter(state)
     }
 

@@ -22,12 +22,21 @@ pub struct Doubt {
 impl Doubt {
     /// Text in doubt that begins with `literal`.
     pub fn of(literal: &str) -> Self {
-        Self { text: literal.to_owned(), literal: literal.len() }
+        let mut doubt = Self::default();
+        doubt.begin(literal);
+        doubt
+    }
+
+    /// Begins again with `literal`: what was in doubt is decided.
+    pub fn begin(&mut self, literal: &str) {
+        self.text.clear();
+        self.text.push_str(literal);
+        self.literal = literal.len();
     }
 
     /// Empties the text in doubt, once it is decided.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        self.begin("");
     }
 
     /// Adds `text`, whatever it is.

@@ -33,6 +33,8 @@ pub struct Key<'a> {
     pub name: Cow<'a, str>,
     /// How its value is to be read.
     pub reading: Reading,
+    /// Whether nothing but attributes stands behind the name.
+    pub is_tag: bool,
 }
 
 impl Style {
@@ -57,20 +59,18 @@ impl Style {
         self.parts(tag).0
     }
 
-    /// Whether nothing but attributes stands behind the name in a tag; with `goes_on`, the last may
-    /// be unfinished.
-    pub(super) fn is_tag(self, tag: &str, goes_on: bool) -> bool {
-        attributes::are_pairs(self.parts(tag).1, goes_on)
+    /// The name in a tag, if nothing but attributes stands behind it; with `goes_on`, the last may be
+    /// unfinished.
+    pub(super) fn tag(self, tag: &str, goes_on: bool) -> Option<&str> {
+        let (name, rest) = self.parts(tag);
+        attributes::are_pairs(rest, goes_on).then_some(name)
     }
 
     /// The name in a parameter's whole tag, and how its value is to be read.
     pub(super) fn key(self, tag: &str) -> Key<'_> {
         let (name, rest) = self.parts(tag);
-        let flag = match self {
-            Self::Flagged => attributes::value(rest, "string"),
-            Self::Typed => attributes::value(rest, "type"),
-            _ => None,
-        };
+        let flag = if self == Self::Typed { "type" } else { "string" };
+        let (flag, is_tag) = attributes::look_up(rest, flag);
         let reading = match (self, flag) {
             (Self::Flagged, Some("true")) | (Self::Typed, Some("string")) => Reading::Text,
             (Self::Flagged, Some("false")) | (Self::Typed, Some(_)) => Reading::Json,
@@ -79,7 +79,7 @@ impl Style {
         let is_escaped = self == Self::Typed && name.contains('&');
         let name =
             if is_escaped { name.replace("&quot;", "\"").replace("&amp;", "&").into() } else { name.into() };
-        Key { name, reading }
+        Key { name, reading, is_tag }
     }
 
     /// The name at the beginning of a tag, in quotes or not, and the attributes behind it.

@@ -54,10 +54,10 @@ impl Tag {
         self.style.name(&self.text)
     }
 
-    /// Whether nothing but attributes stands behind the name; with `goes_on`, the last may be
-    /// unfinished.
-    pub(super) fn is_tag(&self, goes_on: bool) -> bool {
-        self.style.is_tag(&self.text, goes_on)
+    /// The name, if nothing but attributes stands behind it, of which the last may be unfinished
+    /// unless the tag `is_whole`.
+    pub(super) fn names(&self, is_whole: bool) -> Option<&str> {
+        self.style.tag(&self.text, !is_whole)
     }
 
     /// Reads `text`; `fits(name, is_whole)` says whether a whole name is a tool's, or whether a
@@ -66,8 +66,8 @@ impl Tag {
         let end = if self.style.ends_by_marker() { None } else { text.find('>') };
         self.text.push_str(&text[..end.unwrap_or(text.len())]);
         match end {
-            _ if self.text.len() > Self::LONGEST || !self.is_tag(end.is_none()) => Tagged::Nothing,
-            _ if !fits(self.name(), end.is_some()) => Tagged::Nothing,
+            _ if self.text.len() > Self::LONGEST => Tagged::Nothing,
+            _ if !self.names(end.is_some()).is_some_and(|name| fits(name, end.is_some())) => Tagged::Nothing,
             Some(end) => Tagged::Whole(end + 1),
             None => Tagged::Unfinished,
         }

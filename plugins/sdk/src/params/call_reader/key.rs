@@ -4,7 +4,7 @@
 //! the value.
 
 use super::super::doubt::DOUBT;
-use super::super::{Mark, Progress};
+use super::super::{Key, Mark, Progress};
 use super::{CallReader, State};
 use crate::Output;
 
@@ -35,16 +35,15 @@ impl CallReader {
     pub(super) fn end_key(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
         self.doubt.push(literal);
         self.begin_value(0, out);
-        if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
+        if mark == Mark::Value && self.state == State::Before { self.flow(out) } else { Progress::Inside }
     }
 
     /// Whether the key inside a value is a parameter's key and not part of the value.
     pub(super) fn key_counts(&self) -> bool {
-        let key = self.style.key(&self.key).name;
-        let is_tag = self.style.is_tag(&self.key, false);
+        let Key { name, is_tag, .. } = self.style.key(&self.key);
         let is_inner = self.calls > self.values;
-        let is_word = self.key.len() <= DOUBT && !key.contains(char::is_whitespace);
-        is_tag && is_word && !is_inner && self.arguments.expects(&key)
+        let is_word = self.key.len() <= DOUBT && !name.contains(char::is_whitespace);
+        is_tag && is_word && !is_inner && self.arguments.expects(&name)
     }
 
     /// Begins the value of a key that something else than its end ended: a second word, or the text

@@ -46,21 +46,26 @@ impl CallReader {
     /// key.
     pub(super) fn begin_value(&mut self, keep: usize, out: &mut Output) {
         let tag = std::mem::take(&mut self.key);
-        let Key { name, reading } = self.style.key(&tag);
+        let Key { name, reading, is_tag } = self.style.key(&tag);
         if self.arguments.is_misplaced(&name) {
             let white = leading_white(self.doubt.text());
             out.drop(white);
             self.doubt.skip(white);
             return self.resume(keep, out);
         }
-        let is_plain = self.style.is_tag(&tag, false) && !self.arguments.is_given(&name);
-        self.is_broken |= std::mem::take(&mut self.breaks) || !is_plain;
+        let is_given = self.arguments.is_given(&name);
+        self.is_broken |= std::mem::take(&mut self.breaks) || !is_tag || is_given;
         self.arguments.end(keep, out);
         self.arguments.begin_as(&name, reading, out);
+        drop(name);
+        self.key = tag;
+        self.key.clear();
         (self.values, self.calls) = (0, 0);
         self.state = if self.style == Style::Elements { State::Before } else { State::Value };
         if self.style == Style::Attribute {
             self.arguments.skip_line();
+        } else if self.state == State::Value && keep == 0 {
+            self.arguments.text("", 0, out);
         }
     }
 
