@@ -105,6 +105,9 @@ impl ResponseTemplate {
     /// Begins the value that may be a first item, if one is to begin, with its text that is held
     /// before the `keep` youngest bytes.
     pub(crate) fn begin_item(&mut self, keep: usize, out: &mut Output) {
+        if !matches!(self.call, InCall::Item(..)) {
+            return;
+        }
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Item(mut arguments, Item { key, text }) => {
                 if text.trim_start().starts_with('[') {
