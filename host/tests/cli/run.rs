@@ -120,6 +120,16 @@ fn the_response_object_is_printed_whole() {
     assert_eq!(response["output"][1]["content"][0]["text"], "Hello!");
 }
 
+/// A misspelt option is no error for a server, which ignores what it doesn't know.
+#[test]
+fn what_the_server_ignores_is_said() {
+    let scripted = Scripted::new(THOUGHT);
+    let output = scripted.run(&["Hi", "-o", "temprature=0", "-o", "größe=1"]);
+    let (code, printed, error) = said(&output);
+    assert_eq!((code, printed, error.lines().count()), (Some(0), "Hello!\n", 1), "{error}");
+    assert!(error.starts_with("warning: ") && error.contains("temprature"), "{error}");
+}
+
 #[test]
 fn an_answer_follows_the_schema() {
     let scripted = Scripted::new(r#"[{"text": "{\"name\": \"Bo\"}"}]"#);

@@ -30,6 +30,17 @@ pub struct GenerationDefaults {
 
 pub(super) const FILE: &str = "generation_config.json";
 
+/// Parameters of GGUF files where their keys set none: those of llama.cpp, with which people run
+/// such files. At temperature 1, with nothing cut off, a small model at four bits writes nonsense.
+const OF_GGUF: GenerationDefaults = GenerationDefaults {
+    eos_token_ids: Vec::new(),
+    temperature: Some(0.8),
+    top_p: Some(0.95),
+    top_k: Some(40),
+    min_p: Some(0.05),
+    repetition_penalty: None,
+};
+
 impl GenerationDefaults {
     /// Reads `generation_config.json`, and `eos_token_id` of `config.json` if the former has none.
     /// `eos_token` is the literal that `tokenizer_config.json` names. Both files may be missing.
@@ -60,7 +71,18 @@ impl GenerationDefaults {
         if generation.get("do_sample") == Some(&Value::Bool(false)) {
             defaults.temperature = Some(0.0);
         }
-        Ok(defaults)
+        Ok(if matches!(files, ModelFiles::Gguf(_)) { defaults.or(OF_GGUF) } else { defaults })
+    }
+
+    /// These parameters, and `others` where they are none.
+    fn or(self, others: Self) -> Self {
+        Self {
+            temperature: self.temperature.or(others.temperature),
+            top_p: self.top_p.or(others.top_p),
+            top_k: self.top_k.or(others.top_k),
+            min_p: self.min_p.or(others.min_p),
+            ..self
+        }
     }
 }
 

@@ -89,6 +89,13 @@ fn gguf_generation_defaults_are_the_files() {
     assert_eq!(defaults.eos_token_ids, [707, 0, 705]);
     assert_eq!((defaults.temperature, defaults.top_p, defaults.top_k), (Some(0.7), Some(0.95), Some(40)));
     assert_eq!((defaults.min_p, defaults.repetition_penalty), (Some(0.05), Some(1.1)));
+    // Each parameter without a key is llama.cpp's.
+    let mut one = embedded();
+    one.key("general.sampling.top_k", Key::U32(20));
+    let (_folder, files) = open(&one);
+    let defaults = GenerationDefaults::load(&files, &tokenizer(), None).unwrap();
+    assert_eq!((defaults.temperature, defaults.top_p, defaults.top_k), (Some(0.8), Some(0.95), Some(20)));
+    assert_eq!((defaults.min_p, defaults.repetition_penalty), (Some(0.05), None));
     let mut wrong = embedded();
     wrong.key("general.sampling.temp", Key::F32(-1.0));
     let (_folder, files) = open(&wrong);

@@ -56,7 +56,9 @@ pub(super) fn warn(response: &mut Response, warnings: &[String]) {
     if warnings.is_empty() {
         return;
     }
-    let text: String = warnings.join("; ").chars().take(1024).collect();
+    // A header has no other characters; a field's name may.
+    let shown = |char: char| if matches!(char, ' '..='~') { char } else { '?' };
+    let text: String = warnings.join("; ").chars().map(shown).take(1024).collect();
     if let Ok(value) = HeaderValue::from_str(&text) {
         response.headers_mut().insert(&WARNING, value);
     }

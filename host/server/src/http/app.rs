@@ -41,9 +41,9 @@ pub struct AppState {
     pub(super) remembered: Accounts,
     /// Places for open connections.
     pub(super) capacity: Capacity,
-    /// Permits to read large bodies, one for every two cores: the other cores stay free for
-    /// requests that take less time.
-    pub(super) readers: Semaphore,
+    /// Places to read large bodies, for which keys take turns. There is one for every two cores: the
+    /// other cores stay free for requests that take less time.
+    pub(super) readers: TurnSlots,
     /// Places to read from the store, for which keys take turns.
     pub(super) reads: TurnSlots,
     /// Whether every stream is checked against the event grammar.
@@ -95,7 +95,7 @@ impl App {
             accounts,
             remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
-            readers: Semaphore::new(cores.div_ceil(2)),
+            readers: TurnSlots::new(cores.div_ceil(2)),
             reads: TurnSlots::new(READS),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
             models,

@@ -54,22 +54,23 @@ pub(super) type Peeked<T> = (T, Result<CheckedBody, ApiError>);
 pub(super) async fn check_json(app: &App, request: Request) -> Result<CheckedBody, ApiError> {
     let arrived = arrive(app, request).await?;
     let size = if arrived.encoding == ContentEncoding::None { arrived.bytes.len() } else { usize::MAX };
-    let server = app.clone();
-    work(app, size, move || arrived.check(&server.limits)).await
+    let (server, principal) = (app.clone(), arrived.account.principal().clone());
+    work(app, principal, size, move || arrived.check(&server.limits)).await
 }
 
-/// Works on a body of `size` bytes. That on a large one is done on a blocking thread; permits limit
-/// how much of it is done at a time.
+/// Works for a request of `principal` on a body of `size` bytes. That on a large one is done on a
+/// blocking thread, at few of them a time, for which keys take turns.
 async fn work<T: Send + 'static>(
     app: &App,
+    principal: Principal,
     size: usize,
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     if size <= SMALL {
         return work();
     }
-    let _permit =
-        app.readers.acquire().await.map_err(|_| ApiError::unavailable("The server is stopping."))?;
+    let turn = app.readers.ask(&principal);
+    let _turn = turn.await.map_err(|_| ApiError::unavailable("The server is stopping."))?;
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         tracing::error!(panicked = error.is_panic(), "reading a body failed");
         Err(ApiError::internal("The server failed to read this request."))
@@ -107,8 +108,8 @@ impl CheckedBody {
         account.check_cpu().map_err(refusal)?;
         let missing = text.len().saturating_mul(COPIES).saturating_sub(account.held());
         account.hold(missing).map_err(refusal)?;
-        let server = app.clone();
-        work(app, text.len(), move || {
+        let (server, principal) = (app.clone(), account.principal().clone());
+        work(app, principal, text.len(), move || {
             let (peeked, checked) = account.meter().run(|| {
                 let mut document = Document::read(text, &server.limits)?;
                 let peeked = peek(&document.body());
@@ -129,7 +130,7 @@ impl CheckedBody {
         hold(&mut account, text.len())?;
         let (server, size) = (app.clone(), text.len());
         let arrived = Arrived { bytes: text, encoding: ContentEncoding::None, account };
-        work(app, size, move || arrived.check(&server.limits)).await
+        work(app, principal.clone(), size, move || arrived.check(&server.limits)).await
     }
 
     /// The body's text.
@@ -148,7 +149,8 @@ impl CheckedBody {
         app: &App,
         read: impl FnOnce(&Object<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(Self, T), ApiError> {
-        work(app, self.document.size(), move || {
+        let principal = self.account.principal().clone();
+        work(app, principal, self.document.size(), move || {
             let meter = self.account.meter();
             let done = meter.run(|| read(&self.document.body()))?;
             self.document.reset();
@@ -179,8 +181,8 @@ impl CheckedBody {
         size: usize,
         make: impl FnOnce(&Limits) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(Self, T), ApiError> {
-        let server = app.clone();
-        work(app, size, move || {
+        let (server, principal) = (app.clone(), self.account.principal().clone());
+        work(app, principal, size, move || {
             let done = self.account.meter().run(|| make(&server.limits))?;
             Ok((self, done))
         })
@@ -195,8 +197,8 @@ impl CheckedBody {
         read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Model, Account), ApiError> {
         let Self { document, references, account } = self;
-        let server = app.clone();
-        work(app, document.size(), move || {
+        let (server, principal) = (app.clone(), account.principal().clone());
+        work(app, principal, document.size(), move || {
             let (done, model) = account.meter().run(|| {
                 let (model, defaults) = server.pick(references.model.as_deref())?;
                 let defaults = defaults.for_owner(account.principal());
@@ -215,8 +217,8 @@ impl CheckedBody {
         read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Account), ApiError> {
         let Self { document, account, .. } = self;
-        let server = app.clone();
-        work(app, document.size(), move || {
+        let (server, principal) = (app.clone(), account.principal().clone());
+        work(app, principal, document.size(), move || {
             let defaults = server.any_defaults().for_owner(account.principal());
             let done = account.meter().run(|| read(&document.body(), &defaults))?;
             account.check_cpu().map_err(refusal)?;

@@ -64,6 +64,8 @@ pub(super) struct AnswerStream {
     sent: Instant,
     first: Option<Duration>,
     items: Vec<Value>,
+    /// What the server ignores of the request.
+    warning: Option<String>,
     /// Message of an `error` event, after which most servers send the failed response.
     error: Option<String>,
 }
@@ -87,7 +89,10 @@ impl AnswerStream {
             let kind = shortened(kind.unwrap_or("of no type"), MAX_MESSAGE);
             bail!("{} sent no stream of events, but {kind}: it has no Responses API", api.url());
         }
+        let warning = response.headers().get("x-sluice-warning").and_then(|text| text.to_str().ok());
+        let warning = warning.map(|text| shortened(text, MAX_MESSAGE));
         Ok(Self {
+            warning,
             response,
             reader: SseReader::new(MAX_ANSWER_EVENT),
             data: Vec::new(),
@@ -96,6 +101,11 @@ impl AnswerStream {
             items: Vec::new(),
             error: None,
         })
+    }
+
+    /// What the server says that it ignores of the request.
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     /// The next event. After the end there is nothing to read.

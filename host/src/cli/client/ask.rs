@@ -99,6 +99,7 @@ pub(in super::super) async fn ask(
     let mut text = String::new();
     let asked = async {
         let mut answer = target.ask(body).await?;
+        screen.warn(answer.warning())?;
         anyhow::Ok(read(&mut answer, screen, &mut text).await?)
     };
     tokio::select! {

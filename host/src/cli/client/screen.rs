@@ -43,6 +43,8 @@ pub(in super::super) struct Screen {
     last: Shown,
     /// Whether the answer has text already.
     has_text: bool,
+    /// The server's last warning, which is shown once.
+    warning: Option<String>,
 }
 
 impl Screen {
@@ -60,7 +62,17 @@ impl Screen {
             is_dim,
             last: Shown::Line,
             has_text: false,
+            warning: None,
         }
+    }
+
+    /// Shows a warning of the server's, unless the last answer had the same.
+    pub(super) fn warn(&mut self, warning: Option<&str>) -> io::Result<()> {
+        if self.warning.as_deref() == warning {
+            return Ok(());
+        }
+        self.warning = warning.map(str::to_owned);
+        warning.map_or(Ok(()), |warning| self.remark(&format!("warning: {warning}")))
     }
 
     pub(super) fn reasoning(&mut self, text: &str) {
