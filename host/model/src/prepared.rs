@@ -48,7 +48,7 @@ impl Prepared {
             if options.served_names.is_empty() { vec![name.clone()] } else { options.served_names.clone() };
         let label: Arc<str> = names[0].as_str().into();
         let tokenizer = Arc::new(Tokenizer::load(&files)?);
-        let chat = ChatFiles::load(&files, options.chat_template.clone())?;
+        let chat = ChatFiles::load_to_serve(&files, options.chat_template.clone())?;
         let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
         let defaults =
             GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
@@ -75,7 +75,11 @@ impl Prepared {
 
     /// What the chat template doesn't show the model, if that is more than models do without.
     pub(super) fn unshown(&self) -> Option<&'static str> {
-        if !self.format.shows_tools() {
+        if self.chat.is_of_base_model() {
+            Some(
+                "the model has no chat template: it continues texts (/v1/completions), and refuses chats; --chat-template gives one",
+            )
+        } else if !self.format.shows_tools() {
             Some(
                 "the chat template doesn't show tools: those of requests have no effect; --chat-template gives another",
             )

@@ -48,7 +48,7 @@ const REFERRED: Bars = Bars { cpu: Duration::from_secs(30), peak_mib: 320.0, kep
 const SMALL_REFERENCES: usize = 16_000;
 const THREADS: usize = 6;
 const ROUNDS: usize = 8;
-const CROWDED: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 320.0, kept_mib: 192.0 };
+const CROWDED: Bars = Bars { cpu: Duration::from_mins(2), peak_mib: 320.0, kept_mib: 192.0 };
 
 /// Large completions, and how many ask for their list at once.
 const LISTED: usize = 24;

@@ -2,6 +2,7 @@
 //! constrains answers, how long they wait; and the answers of each protocol.
 
 mod bad_requests;
+mod base_model;
 mod constraints;
 mod contents;
 mod cost;

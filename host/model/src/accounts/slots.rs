@@ -9,26 +9,37 @@ use super::Principal;
 
 /// Slots that principals take turns for. Who has had fewest since nobody waited comes first, and
 /// among a principal's requests the oldest. So a request waits for at most one of each other
-/// principal that is ahead of it, and for its own. Cheap to clone.
+/// principal that is ahead of it, and for its own. None may have more than a number of them, so
+/// that others find one free. Cheap to clone.
 #[derive(Clone)]
 pub struct TurnSlots(Arc<Mutex<State>>);
 
 struct State {
     free: usize,
+    /// Most slots of one principal.
+    each: usize,
+    /// Slots that each principal has now.
+    held: HashMap<Principal, usize>,
     /// Waiting requests, oldest first.
     waiting: Vec<(Principal, oneshot::Sender<TurnSlot>)>,
     /// Slots that each principal has had while others waited.
     turns: HashMap<Principal, u64>,
 }
 
-/// Guard of a slot; without slots it guards none.
-pub struct TurnSlot(Option<TurnSlots>);
+/// Guard of a principal's slot; without slots it guards none.
+pub struct TurnSlot(Option<(TurnSlots, Principal)>);
 
 impl TurnSlots {
     /// Makes this many slots, at least one.
     pub fn new(slots: usize) -> Self {
-        let state = State { free: slots.max(1), waiting: Vec::new(), turns: HashMap::new() };
-        Self(Arc::new(Mutex::new(state)))
+        Self::shared(slots, slots)
+    }
+
+    /// Makes this many slots, of which one principal has at most `each` at a time; at least one.
+    pub fn shared(slots: usize, each: usize) -> Self {
+        let (free, each) = (slots.max(1), each.max(1));
+        let (held, turns) = (HashMap::new(), HashMap::new());
+        Self(Arc::new(Mutex::new(State { free, each, held, waiting: Vec::new(), turns })))
     }
 
     /// Asks for a slot, which the receiver gets when it is its turn. Dropping the receiver gives
@@ -44,11 +55,12 @@ impl TurnSlots {
     fn grant(&self) {
         loop {
             let next = self.lock().next();
-            let Some(next) = next else { return };
+            let Some((principal, next)) = next else { return };
             // Who has given up gets none: it is free again.
-            if let Err(mut slot) = next.send(TurnSlot(Some(self.clone()))) {
-                slot.0 = None;
-                self.lock().free += 1;
+            if let Err(mut slot) = next.send(TurnSlot(Some((self.clone(), principal))))
+                && let Some((_, principal)) = slot.0.take()
+            {
+                self.lock().give_back(&principal);
             }
         }
     }
@@ -60,27 +72,40 @@ impl TurnSlots {
 
 impl State {
     /// Takes a free slot for the request whose turn it is.
-    fn next(&mut self) -> Option<oneshot::Sender<TurnSlot>> {
+    fn next(&mut self) -> Option<(Principal, oneshot::Sender<TurnSlot>)> {
         if self.free == 0 {
             return None;
         }
         let turns = |principal: &Principal| self.turns.get(principal).copied().unwrap_or(0);
-        let at = (0..self.waiting.len()).min_by_key(|at| (turns(&self.waiting[*at].0), *at))?;
+        let may = |at: &usize| self.held.get(&self.waiting[*at].0).is_none_or(|held| *held < self.each);
+        let waiting = (0..self.waiting.len()).filter(may);
+        let at = waiting.min_by_key(|at| (turns(&self.waiting[*at].0), *at))?;
         let (principal, next) = self.waiting.remove(at);
         self.free -= 1;
+        *self.held.entry(principal.clone()).or_default() += 1;
         if self.waiting.is_empty() {
             self.turns.clear();
         } else {
-            *self.turns.entry(principal).or_default() += 1;
+            *self.turns.entry(principal.clone()).or_default() += 1;
         }
-        Some(next)
+        Some((principal, next))
+    }
+
+    fn give_back(&mut self, principal: &Principal) {
+        self.free += 1;
+        if let Some(held) = self.held.get_mut(principal) {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(principal);
+            }
+        }
     }
 }
 
 impl Drop for TurnSlot {
     fn drop(&mut self) {
-        if let Some(slots) = self.0.take() {
-            slots.lock().free += 1;
+        if let Some((slots, principal)) = self.0.take() {
+            slots.lock().give_back(&principal);
             slots.grant();
         }
     }
@@ -111,6 +136,18 @@ mod tests {
     }
 
     #[test]
+    fn one_principal_leaves_others_a_slot() {
+        let slots = TurnSlots::shared(2, 1);
+        let ask = |name| slots.ask(&Principal::new(name));
+        let (mut first, mut second, mut other) = (ask("a"), ask("a"), ask("b"));
+        let held = first.try_recv().expect("a slot");
+        assert!(second.try_recv().is_err(), "it has its slot");
+        assert!(other.try_recv().is_ok());
+        drop(held);
+        assert!(second.try_recv().is_ok());
+    }
+
+    #[test]
     fn who_gives_up_takes_no_slot() {
         let slots = TurnSlots::new(1);
         let ask = || slots.ask(&Principal::default());
@@ -120,6 +157,6 @@ mod tests {
         drop(given_up);
         drop(held);
         assert!(last.try_recv().is_ok());
-        assert_eq!(slots.lock().free, 1);
+        assert_eq!((slots.lock().free, slots.lock().held.len()), (1, 0));
     }
 }

@@ -77,16 +77,42 @@ pub(crate) const PROMPT_FILES: [&str; 7] = [
     SPECIAL_TOKENS_FILE,
 ];
 
+/// Template of a base model, which has none: it refuses each conversation, and says what to do.
+const BASE_TEMPLATE: &str = "{{ raise_exception('This model has no chat template: it continues texts \
+    (/v1/completions). To chat with it, start the server with --chat-template FILE.') }}";
+
 impl ChatFiles {
+    /// [`Self::load`] to serve the model: one without a template is a base model
+    /// ([`Self::is_of_base_model`]).
+    pub fn load_to_serve(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, ChatFilesError> {
+        Self::read(files, chat_template, || Ok(BASE_TEMPLATE.to_owned()))
+    }
+
+    /// Whether the model has no template, and refuses conversations.
+    pub fn is_of_base_model(&self) -> bool {
+        self.template == BASE_TEMPLATE
+    }
+
     /// Reads the templates (`chat_template.jinja` and `additional_chat_templates/tool_use.jinja`
     /// first, then `chat_template` of `tokenizer_config.json`, then that of a processor's files)
     /// and the special tokens. A template given by the operator replaces the model's.
     pub fn load(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, ChatFilesError> {
+        Self::read(files, chat_template, || Err(without_template(files)))
+    }
+
+    fn read(
+        files: &ModelFiles,
+        chat_template: Option<String>,
+        without: impl FnOnce() -> Result<String, ChatFilesError>,
+    ) -> Result<Self, ChatFilesError> {
         let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
         let special_tokens = special_tokens(files, &config)?;
         let (template, tool_template) = match chat_template {
             Some(template) => (template, None),
-            None => templates(files, &config)?,
+            None => match templates(files, &config)? {
+                Some(templates) => templates,
+                None => (without()?, None),
+            },
         };
         Ok(Self { template, tool_template, special_tokens })
     }
@@ -166,14 +192,17 @@ fn special_tokens(files: &ModelFiles, config: &Value) -> Result<Vec<(String, Str
     Ok(tokens.into_iter().collect())
 }
 
-/// Reads the model's template, and the one for conversations with tools if it is separate.
-fn templates(files: &ModelFiles, config: &Value) -> Result<(String, Option<String>), ChatFilesError> {
+/// A template, and the one for conversations with tools if it is separate.
+type Templates = (String, Option<String>);
+
+/// Reads the model's templates; none if it has none.
+fn templates(files: &ModelFiles, config: &Value) -> Result<Option<Templates>, ChatFilesError> {
     let file = |name| Ok(read_text(files, name)?.map(Cow::into_owned));
     let tool_template = file(TOOL_TEMPLATE_FILE)?;
     if let Some(template) = file(TEMPLATE_FILE)? {
-        return Ok((template, tool_template));
+        return Ok(Some((template, tool_template)));
     }
-    let with_tools = |(template, listed): (String, Option<String>)| (template, tool_template.or(listed));
+    let with_tools = |(template, listed): Templates| Some((template, tool_template.or(listed)));
     if let Some(value) = chat_template(config) {
         return named_templates(files, CONFIG_FILE, value).map(with_tools);
     }
@@ -182,12 +211,17 @@ fn templates(files: &ModelFiles, config: &Value) -> Result<(String, Option<Strin
             return named_templates(files, name, value).map(with_tools);
         }
     }
+    Ok(None)
+}
+
+/// The error of a command that needs a template.
+fn without_template(files: &ModelFiles) -> ChatFilesError {
     if let ModelFiles::Gguf(gguf) = files {
         let (file, reason) = (gguf.path().display().to_string(), "it has no chat template".to_owned());
-        return Err(ChatFilesError { file, reason, remedy: "give one: --chat-template FILE".to_owned() });
+        return ChatFilesError { file, reason, remedy: "give one: --chat-template FILE".to_owned() };
     }
     let reason = format!("not there, and {CONFIG_FILE} has no chat_template");
-    Err(ChatFilesError::new(files, TEMPLATE_FILE, reason, "add the file, or give a template"))
+    ChatFilesError::new(files, TEMPLATE_FILE, reason, "add the file, or give a template")
 }
 
 fn chat_template(config: &Value) -> Option<&Value> {
@@ -196,11 +230,7 @@ fn chat_template(config: &Value) -> Option<&Value> {
 
 /// Reads the value of `chat_template` in the file `name`: one template, or several with names, of
 /// which `default` and `tool_use` are used.
-fn named_templates(
-    files: &ModelFiles,
-    name: &str,
-    value: &Value,
-) -> Result<(String, Option<String>), ChatFilesError> {
+fn named_templates(files: &ModelFiles, name: &str, value: &Value) -> Result<Templates, ChatFilesError> {
     if let Value::String(template) = value {
         return Ok((template.clone(), None));
     }

@@ -71,11 +71,11 @@ impl GenerationDefaults {
         if generation.get("do_sample") == Some(&Value::Bool(false)) {
             defaults.temperature = Some(0.0);
         }
-        Ok(if matches!(files, ModelFiles::Gguf(_)) { defaults.or(OF_GGUF) } else { defaults })
+        Ok(if matches!(files, ModelFiles::Gguf(_)) { defaults.or(&OF_GGUF) } else { defaults })
     }
 
     /// These parameters, and `others` where they are none.
-    fn or(self, others: Self) -> Self {
+    fn or(self, others: &Self) -> Self {
         Self {
             temperature: self.temperature.or(others.temperature),
             top_p: self.top_p.or(others.top_p),

@@ -72,6 +72,7 @@ fn gguf_template_and_special_tokens_are_the_files() {
     let (_folder, files) = open(&small(&["a"], &[1], &[0.0]));
     let error = ChatFiles::load(&files, None).unwrap_err().to_string();
     assert!(error.ends_with("m.gguf: it has no chat template; give one: --chat-template FILE"), "{error}");
+    assert!(ChatFiles::load_to_serve(&files, None).unwrap().is_of_base_model());
 }
 
 #[test]

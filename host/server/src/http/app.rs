@@ -44,7 +44,8 @@ pub struct AppState {
     /// Places to read large bodies, for which keys take turns. There is one for every two cores: the
     /// other cores stay free for requests that take less time.
     pub(super) readers: TurnSlots,
-    /// Places to read from the store, for which keys take turns.
+    /// Places to read from the store, for which keys take turns. Where there are several, one is left to the
+    /// others.
     pub(super) reads: TurnSlots,
     /// Whether every stream is checked against the event grammar.
     pub check_streams: bool,
@@ -96,7 +97,7 @@ impl App {
             remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
             readers: TurnSlots::new(cores.div_ceil(2)),
-            reads: TurnSlots::new(READS),
+            reads: TurnSlots::shared(READS, if access.keys.owners() > 1 { READS - 1 } else { READS }),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
             models,
             limits,
