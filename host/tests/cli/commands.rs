@@ -54,7 +54,7 @@ fn models_that_are_not_there() {
 
 #[test]
 fn models_with_a_file_missing_name_the_file() {
-    for file in ["config.json", "tokenizer.json", "model.safetensors", "chat_template.jinja"] {
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
         let folder = model(file);
         let error = refusal(&["--model", path(folder.path())]);
         assert!(error.contains(file), "{file}: {error}");
