@@ -157,6 +157,7 @@ mod tests {
         drop(given_up);
         drop(held);
         assert!(last.try_recv().is_ok());
-        assert_eq!((slots.lock().free, slots.lock().held.len()), (1, 0));
+        let state = slots.lock();
+        assert_eq!((state.free, state.held.len()), (1, 0));
     }
 }
