@@ -15,6 +15,7 @@ pub(crate) struct Head {
     pub(crate) text: String,
     /// The markers in it: where they begin, their indices, and whether they end strings.
     marks: Vec<(usize, usize, bool)>,
+    /// What is known of the delimiter with which it begins.
     search: Search,
     /// What may decide the search.
     wait: Wait,

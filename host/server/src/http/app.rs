@@ -44,8 +44,8 @@ pub struct AppState {
     /// Places to read large bodies, for which keys take turns. There is one for every two cores: the
     /// other cores stay free for requests that take less time.
     pub(super) readers: TurnSlots,
-    /// Places to read from the store, for which keys take turns. Where there are several, one is left to the
-    /// others.
+    /// Places to read from the store, for which keys take turns. Where keys are several, each leaves
+    /// the others one.
     pub(super) reads: TurnSlots,
     /// Whether every stream is checked against the event grammar.
     pub check_streams: bool,

@@ -120,7 +120,9 @@ impl<F: Format> Parser for Blocks<F> {
             (State::Turn, Part::TagEnd) => return self.begin_message(literal.len(), out),
             (State::Turn, _) => self.end_turn_tag(literal.len(), out),
             (State::Words | State::Opened, _) => self.state = State::Between,
-            (State::Name, Part::TagEnd) if self.tag.names(true).is_some_and(|name| self.fits(name, true)) => {
+            (State::Name, Part::TagEnd)
+                if self.tag.tag_name(false).is_some_and(|name| self.fits(name, true)) =>
+            {
                 return self.end_tag(0, out);
             }
             (State::Announced | State::Name | State::Named, Part::TurnEnd) => out.broken_call(literal.len()),

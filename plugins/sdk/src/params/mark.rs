@@ -61,7 +61,7 @@ impl Style {
 
     /// The name in a tag, if nothing but attributes stands behind it; with `goes_on`, the last may be
     /// unfinished.
-    pub(super) fn tag(self, tag: &str, goes_on: bool) -> Option<&str> {
+    pub(super) fn tag_name(self, tag: &str, goes_on: bool) -> Option<&str> {
         let (name, rest) = self.parts(tag);
         attributes::are_pairs(rest, goes_on).then_some(name)
     }

@@ -54,10 +54,9 @@ impl Tag {
         self.style.name(&self.text)
     }
 
-    /// The name, if nothing but attributes stands behind it, of which the last may be unfinished
-    /// unless the tag `is_whole`.
-    pub(super) fn names(&self, is_whole: bool) -> Option<&str> {
-        self.style.tag(&self.text, !is_whole)
+    /// [`Style::tag_name`] of the tag as far as it has been read.
+    pub(super) fn tag_name(&self, goes_on: bool) -> Option<&str> {
+        self.style.tag_name(&self.text, goes_on)
     }
 
     /// Reads `text`; `fits(name, is_whole)` says whether a whole name is a tool's, or whether a
@@ -67,7 +66,9 @@ impl Tag {
         self.text.push_str(&text[..end.unwrap_or(text.len())]);
         match end {
             _ if self.text.len() > Self::LONGEST => Tagged::Nothing,
-            _ if !self.names(end.is_some()).is_some_and(|name| fits(name, end.is_some())) => Tagged::Nothing,
+            _ if !self.tag_name(end.is_none()).is_some_and(|name| fits(name, end.is_some())) => {
+                Tagged::Nothing
+            }
             Some(end) => Tagged::Whole(end + 1),
             None => Tagged::Unfinished,
         }

@@ -33,7 +33,7 @@ impl CallReader {
         let before = self.key.len();
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
         self.doubt.push(text);
-        if end.is_some() && self.names_a_tool(tools) && self.style.tag(&self.key, false).is_some() {
+        if end.is_some() && self.names_a_tool(tools) && self.style.tag_name(&self.key, false).is_some() {
             self.close(self.doubt.text().len() - self.before_header, out);
             return end.map(|end| end + 1);
         }
