@@ -17,19 +17,19 @@ const ASKED: [(&str, usize); 19] = [
     ("kimi-k2", 8),
     ("harmony", 10),
     ("mistral", 7),
-    ("minimax-m2", 11),
+    ("minimax-m2", 10),
     ("minimax-m3", 13),
     ("gemma4", 7),
     ("pythonic", 8),
     ("apertus", 7),
-    ("deepseek-v4", 11),
+    ("deepseek-v4", 10),
     ("kimi-k3", 10),
-    ("muse", 15),
+    ("muse", 14),
     ("deepseek-v3", 8),
     ("llama3", 8),
     ("hunyuan", 7),
     ("phi4-mini", 8),
-    ("seed-oss", 15),
+    ("seed-oss", 12),
 ];
 
 #[test]
