@@ -162,7 +162,7 @@ impl Gemma4 {
                 self.state = State::Start(String::new(), false);
             }
             Mark::Call if !self.tools.is_empty() => {
-                self.state = State::Head(String::new());
+                self.state = State::Head(String::with_capacity(64));
                 out.hold_head(b"{");
             }
             Mark::CallEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),

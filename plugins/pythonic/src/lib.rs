@@ -139,7 +139,7 @@ impl Parser for Pythonic {
                 self.state = State::Head(String::new());
             }
             Mark::Calls if !self.tools.is_empty() => {
-                (self.region, self.state) = (Region::Marked, State::Head(String::new()));
+                (self.region, self.state) = (Region::Marked, State::Head(String::with_capacity(GAP)));
                 out.hold_head(b"({=");
             }
             Mark::CallsEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),

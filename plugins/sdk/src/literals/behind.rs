@@ -9,7 +9,9 @@ impl Literals {
     /// What was held and stands behind the arguments' end, once that came. All other held bytes
     /// are behind it.
     pub fn take_behind(&mut self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut self.behind)).into_owned()
+        let behind = std::mem::take(&mut self.behind);
+        String::from_utf8(behind)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
     /// Closes the call if, before the `keep` youngest held bytes, its end is held: a marker that ends
@@ -105,31 +107,34 @@ impl Literals {
     /// Ends the string, or not, and reads what is held behind its end, before the `keep` youngest
     /// held bytes.
     fn decide(&mut self, ended: bool, keep: usize, out: &mut Output) {
-        let rest = self.pending.split_off(std::mem::take(&mut self.closing));
+        let (held, closing) = (std::mem::take(&mut self.pending), std::mem::take(&mut self.closing));
         match self.place {
-            Place::Quoted(quoted) if ended => self.end_quoted(quoted, out),
+            Place::Quoted(quoted) if ended => self.end_quoted(quoted, closing, out),
             _ if ended => {
-                let is_key = self.is_key();
-                self.drop_pending(out);
-                self.end_string(is_key, out);
+                out.drop(closing);
+                self.end_string(self.is_key(), out);
             }
-            _ => self.take_text(out),
+            _ => out.take(self.plain_route(), closing),
         }
         if let Place::Quoted(quoted) = &mut self.place {
             quoted.any = true;
         }
-        self.replay(&rest, keep, out);
+        self.replay(held, closing, keep, out);
     }
 
-    /// Reads held bytes again, before the `keep` youngest ones.
-    pub(super) fn replay(&mut self, bytes: &[u8], keep: usize, out: &mut Output) {
+    /// Reads the bytes behind the first `read` ones of `held` again, before the `keep` youngest ones.
+    pub(super) fn replay(&mut self, mut held: Vec<u8>, mut read: usize, keep: usize, out: &mut Output) {
         out.hiding(keep, |out| {
-            let mut index = 0;
-            while index < bytes.len() && !self.frames.is_empty() {
-                index += self.step(&bytes[index..], out);
+            while read < held.len() && !self.frames.is_empty() {
+                read += self.step(&held[read..], out);
             }
-            self.behind.extend_from_slice(&bytes[index..]);
         });
+        held.drain(..read);
+        if self.behind.is_empty() {
+            self.behind = held;
+        } else {
+            self.behind.append(&mut held);
+        }
     }
 
     /// Reads the marker `mark`, which stands before and behind strings of the format.
@@ -139,7 +144,7 @@ impl Literals {
         }
         if self.place == Place::Brace {
             let held = std::mem::take(&mut self.pending);
-            self.open_brace(brace::Opened::Object, &held[1..], literal.len(), out);
+            self.open_brace(brace::Opened::Object, held, literal.len(), out);
         }
         match self.place {
             Place::Key => {

@@ -61,14 +61,14 @@ impl Literals {
         let is_long = self.pending.len() > HELD;
         if let Some(opened) = opened(&self.pending[1..]).or(is_long.then_some(Opened::Object)) {
             let held = std::mem::take(&mut self.pending);
-            self.open_brace(opened, &held[1..], bytes.len() - 1, out);
+            self.open_brace(opened, held, bytes.len() - 1, out);
         }
         1
     }
 
-    /// Opens an object or set, and reads what is held behind its brace, before the `keep` youngest
-    /// held bytes.
-    pub(super) fn open_brace(&mut self, opened: Opened, rest: &[u8], keep: usize, out: &mut Output) {
+    /// Opens an object or set, and reads what is held behind its brace, the first byte of `held`,
+    /// before the `keep` youngest held bytes.
+    pub(super) fn open_brace(&mut self, opened: Opened, held: Vec<u8>, keep: usize, out: &mut Output) {
         self.begin_value(out);
         let (kind, place) = match opened {
             Opened::Object => (Kind::Object, Place::Key),
@@ -82,6 +82,6 @@ impl Literals {
         }
         self.frames.push(Frame::new(kind, b'}'));
         self.place = place;
-        self.replay(rest, keep, out);
+        self.replay(held, 1, keep, out);
     }
 }

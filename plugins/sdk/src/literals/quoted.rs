@@ -61,14 +61,13 @@ impl Literals {
         self.place = Place::Quoted(Quoted::new(quote, kind));
     }
 
-    /// Ends a string or key whose last quote is held, before all other held bytes.
-    pub(super) fn end_quoted(&mut self, quoted: Quoted, out: &mut Output) {
+    /// Ends a string or key whose last quotes, of `bytes` bytes, are held before all other bytes.
+    pub(super) fn end_quoted(&mut self, quoted: Quoted, bytes: usize, out: &mut Output) {
         if quoted.quote == b'"' && !quoted.is_triple {
-            out.take(self.json_route(), 1);
-            self.pending.clear();
+            out.take(self.json_route(), bytes);
             return self.leave_string(quoted.kind == StringKind::Key);
         }
-        self.drop_pending(out);
+        out.drop(bytes);
         self.end_string(quoted.kind == StringKind::Key, out);
     }
 
@@ -114,7 +113,8 @@ impl Literals {
         self.pending.push(byte);
         quoted.quotes += 1;
         if quoted.quotes == 3 {
-            self.end_quoted(quoted, out);
+            self.pending.clear();
+            self.end_quoted(quoted, 3, out);
         } else {
             self.place = Place::Quoted(quoted);
         }
