@@ -15,6 +15,12 @@ const WORD: &str = "quoll";
 /// Most random places of a value at which each marker is put.
 const PLACES: usize = 2;
 
+/// Whether a string's last part reads as what stands behind a value: no format whose strings end at
+/// a marker can tell it from that.
+fn is_rest_of_call(after: &str) -> bool {
+    after.trim_start().starts_with([',', '}', ']', ')'])
+}
+
 impl CompletedTurn<'_> {
     /// The changed streams; the seed chooses places inside values.
     pub fn changes(&self, seed: u64) -> Vec<Changed> {
@@ -108,7 +114,7 @@ impl CompletedTurn<'_> {
             for place in places {
                 let at = string.char_indices().nth(place).map_or(string.len(), |(at, _)| at);
                 let (before, after) = string.split_at(at);
-                if !self.spells_once(before) {
+                if !self.spells_once(before) || is_rest_of_call(after) {
                     continue;
                 }
                 let text = text(&self.output[piece]);

@@ -95,3 +95,22 @@ fn patterns_that_never_match_are_refused() {
         assert!(error.contains(why), "{open}: {error}");
     }
 }
+
+#[test]
+fn a_marker_that_begins_with_another_hides_no_delimiter() {
+    let table = json!({"start_anchor": "A", "fields": {
+        "tool_calls": {
+            "open_pattern": r"<tool(?P<name>\w+)>", "close": "</call>", "content": "json",
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+        },
+        "thinking": {"open_pattern": r"<tools\s*=", "close": "<end>"},
+        "content": {},
+    }});
+    let mut request = request(&["sum"]);
+    request.options = vec![("response_template".into(), table.to_string())];
+    let output = "<tools =why<end><toolsum>{}</call>";
+    for size in [1, 3, 7, output.len()] {
+        let got = play::<ResponseTemplate>(&request, "", cut(output, &[size]), FinishReason::Stop);
+        assert_eq!(got, [Item::reasoning("why"), Item::call("sum", "{}")], "pieces of {size}");
+    }
+}
