@@ -15,8 +15,8 @@ use super::drafts::DraftArgument;
 use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use system::bounded::{self, SETTINGS_BYTES};
 use super::values::{fault_policy, key_value, number, parsed, speculation, text};
+use system::bounded::{self, SETTINGS_BYTES};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {

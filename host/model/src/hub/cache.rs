@@ -39,7 +39,8 @@ impl Cache {
 
     /// Folder of the snapshot that `revision` names, if there is one.
     pub(super) fn snapshot_of(&self, revision: &str) -> Option<PathBuf> {
-        let named = bounded::regular_text(&self.repository().join("refs").join(revision), SETTINGS_BYTES).ok();
+        let named =
+            bounded::regular_text(&self.repository().join("refs").join(revision), SETTINGS_BYTES).ok();
         let commit = named.map(|commit| commit.trim().to_owned());
         let commit = commit.or_else(|| is_commit(revision).then(|| revision.to_owned()));
         commit

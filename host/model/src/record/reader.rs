@@ -169,7 +169,9 @@ impl Reading<'_> {
             return Err(format!("a step has more than {PARSED_STEP} tokens"));
         }
         if self.is_parsed && self.tokens > PARSED_TOKENS {
-            return Err(format!("the record has more than {PARSED_TOKENS} tokens: see `host replay --parser`"));
+            return Err(format!(
+                "the record has more than {PARSED_TOKENS} tokens: see `host replay --parser`"
+            ));
         }
         Ok(())
     }

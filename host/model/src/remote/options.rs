@@ -50,7 +50,8 @@ impl EngineList {
             Self::Urls(urls) => Ok(urls.clone()),
             Self::File(path) => {
                 let place = path.display();
-                let text = bounded::text(path, SETTINGS_BYTES).map_err(|error| format!("{place}: {error}"))?;
+                let text =
+                    bounded::text(path, SETTINGS_BYTES).map_err(|error| format!("{place}: {error}"))?;
                 parse_lines(&text).map_err(|reason| format!("{place}: {reason}"))
             }
         }

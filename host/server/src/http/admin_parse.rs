@@ -74,7 +74,8 @@ async fn parsed(app: &App, request: Request) -> Result<Response, ApiError> {
         lines.map_err(|reason| ApiError::invalid(None, reason))
     };
     let done = tokio::task::spawn_blocking(work).await;
-    let Lines { text, purse, .. } = done.map_err(|_| ApiError::internal("The server failed to parse this."))??;
+    let Lines { text, purse, .. } =
+        done.map_err(|_| ApiError::internal("The server failed to parse this."))??;
     match purse.overdrawn {
         Some(overdrawn) => Err(unpaid(overdrawn)),
         None => Ok(held("text/event-stream; charset=utf-8", text.into_bytes(), purse.account)),
@@ -197,12 +198,7 @@ fn record(folder: Option<PathBuf>, name: &str) -> Result<PathBuf, String> {
 
 /// The lines as server-sent events. They are written as the parser goes on, since as JSON values
 /// they would take a hundred times their text's memory.
-fn traced(
-    model: &Model,
-    written: &Written,
-    parser: WrittenParser,
-    purse: Purse,
-) -> Result<Lines, String> {
+fn traced(model: &Model, written: &Written, parser: WrittenParser, purse: Purse) -> Result<Lines, String> {
     let lines = Arc::new(Mutex::new(Some(Lines::from(1, purse))));
     let kept = Arc::clone(&lines);
     let sink = move |line| {

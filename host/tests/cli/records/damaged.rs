@@ -192,7 +192,7 @@ fn a_record_of_many_small_values_is_refused_before_they_are_read() {
     let path = records.0.path().join("small.slrec");
     let mut encoder = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 3).unwrap();
     std::io::Write::write_all(&mut encoder, format!("{}\n", lines(&file)[0]).as_bytes()).unwrap();
-    let tools = "[0],".repeat(3 << 20);
+    let tools = "[0],".repeat(15 << 18);
     let line = format!("{{\"listed\":{{\"ms\":1,\"server\":0,\"tools\":[{tools}0]}}}}\n");
     std::io::Write::write_all(&mut encoder, line.as_bytes()).unwrap();
     encoder.finish().unwrap();

@@ -298,7 +298,7 @@ fn record_data(lines: &str) -> String {
 /// hundred once they are read.
 #[test]
 fn what_is_sent_to_be_parsed_is_paid_for_before_it_is_read() {
-    let (_server, admin) = start(&["--inspect", "--request-memory", "16", "--max-body", "4"]);
+    let (_server, admin) = start(&["--inspect", "--request-memory", "32", "--max-body", "4"]);
     let parse = |body: &Value| admin.post("/admin/parse", &body.to_string());
     let of_record = |lines: &str| parse(&json!({"record_data": record_data(lines), "parser": "none"}));
     let step = |ids: usize| {
