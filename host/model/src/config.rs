@@ -16,7 +16,8 @@ pub(super) struct Config {
     pub(super) max_position_embeddings: Option<usize>,
     vocab_size: Option<usize>,
     /// The language model of one that also takes images or audio.
-    text_config: Option<TextConfig>,
+    #[serde(rename = "text_config")]
+    text: Option<TextConfig>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -27,7 +28,7 @@ struct TextConfig {
 impl Config {
     /// Rows of the embedding: token ids are below it.
     pub(super) fn rows(&self) -> Option<usize> {
-        self.vocab_size.or_else(|| self.text_config.as_ref()?.vocab_size)
+        self.vocab_size.or_else(|| self.text.as_ref()?.vocab_size)
     }
 
     pub(super) fn load(files: &ModelFiles) -> Result<Self, ModelLoadError> {
