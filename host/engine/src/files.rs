@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use system::bounded;
 
 use crate::gguf_files::GgufFiles;
 use crate::models::RandomBytes;
@@ -87,7 +88,7 @@ impl ModelFiles {
     /// Reads a small file whole; `None` where there is none.
     pub fn read(&self, name: &str) -> Result<Option<Cow<'static, [u8]>>, FileError> {
         match self {
-            Self::Directory(dir) => match read_small(&dir.join(name)) {
+            Self::Directory(dir) => match bounded::regular(&dir.join(name), MOST_SMALL) {
                 Ok(bytes) => Ok(Some(Cow::Owned(bytes))),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(self.error(name, &error)),
@@ -126,22 +127,6 @@ impl ModelFiles {
     fn error(&self, name: &str, error: &std::io::Error) -> FileError {
         FileError { file: self.describe(name), reason: error.to_string() }
     }
-}
-
-/// Reads a file of at most [`MOST_SMALL`] bytes. A device or a pipe under a file's name would never
-/// end.
-fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
-    let about = std::fs::metadata(path)?;
-    let refused = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
-    if !about.is_file() {
-        return Err(refused("no regular file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_SMALL + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_SMALL {
-        return Err(refused(format!("more than the {MOST_SMALL} bytes that such a file may have")));
-    }
-    Ok(bytes)
 }
 
 /// Maps a file of weights.

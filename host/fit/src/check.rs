@@ -69,6 +69,7 @@ pub fn check(
     let markup = Markup::new(&writer, call, files, &descriptor.markers);
     let recorded = material.recorded.iter().map(|output| markup.report(output, source, options));
     fit.recorded = recorded.collect::<Result<_, String>>()?;
+    files.check_time()?;
     Ok(fit)
 }
 

@@ -1,15 +1,15 @@
 //! Runs a chat template on a conversation with one turn of the model.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jinja::{Error, Limits, Origin, Template, Text, Value};
-use model::TemplateFiles;
+use model::{CpuBudget, TemplateFiles};
 use serde_json::json;
 
 use crate::conversation::{Carrier, Context, Conversations, Reasoning, Turn};
 use crate::probes::{Declared, Probe, TOOLS, parameters};
 
-/// Time of one run.
+/// CPU time of one run.
 const TIME: Duration = Duration::from_secs(5);
 /// Bytes that one run may write.
 const BYTES: usize = 4 << 20;
@@ -35,6 +35,8 @@ pub(crate) struct ProbeTemplate {
     conversations: Conversations,
     /// Whether it takes only plain declarations of tools.
     takes_plain: bool,
+    /// Time of all runs.
+    rendering: CpuBudget,
 }
 
 impl ProbeTemplate {
@@ -48,6 +50,7 @@ impl ProbeTemplate {
             special: special.collect(),
             conversations: Conversations(call_ids),
             takes_plain: false,
+            rendering: files.rendering.clone(),
         };
         if parsed.opening().is_err() {
             parsed.takes_plain = true;
@@ -131,8 +134,6 @@ impl ProbeTemplate {
         opens: bool,
         argument: Option<(&str, &str)>,
     ) -> Result<Text, String> {
-        let end = Instant::now() + TIME;
-        let limits = Limits { text_bytes: BYTES, is_exhausted: &|| Instant::now() > end };
         let variables = || -> Result<Vec<(&str, Value)>, Error> {
             let tools = tools.iter().map(|tool| Value::from_json(&tool.to_string(), Origin::Request));
             let special = self.special.iter().map(|(name, value)| (name.as_str(), value.clone()));
@@ -148,7 +149,12 @@ impl ProbeTemplate {
             ]);
             Ok(variables)
         };
-        let output = variables().and_then(|variables| self.template.render(variables, &limits));
+        let render = |variables| {
+            self.rendering.run(TIME, |is_exhausted| {
+                self.template.render(variables, &Limits { text_bytes: BYTES, is_exhausted })
+            })
+        };
+        let output = variables().and_then(render);
         Ok(output.map_err(|error| one_line(&error))?.text)
     }
 }

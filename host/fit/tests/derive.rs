@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use fit::{Delimiters, Underived, derive};
-use model::TemplateFiles;
+use model::{CpuBudget, TemplateFiles};
 use serde_json::{Value, json};
 
 const OBJECTS: &str = include_str!("derive/objects.jinja");
@@ -14,6 +14,16 @@ const STRIPPED: &str = include_str!("derive/stripped.jinja");
 fn files(template: &str) -> TemplateFiles {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/qwen3-tiny");
     TemplateFiles::read(model.to_str().expect("UTF-8"), Some(template.to_owned())).expect("a model")
+}
+
+/// 150 probes of a template that loops took 12 minutes.
+#[test]
+fn all_renderings_of_a_run_share_one_bound_of_time() {
+    let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+    let rendering = CpuBudget::new(std::time::Duration::from_millis(100));
+    let files = TemplateFiles { rendering, ..files(endless) };
+    let Err(Underived::Unusable(reason)) = derive(&files, None) else { panic!("derived") };
+    assert!(reason.contains("takes more than 100 ms of CPU time for all probes together"), "{reason}");
 }
 
 /// The format and the table as JSON.

@@ -14,9 +14,23 @@ pub(super) struct Config {
     pub(super) architectures: Option<Vec<String>>,
     /// Most tokens of prompt and answer together.
     pub(super) max_position_embeddings: Option<usize>,
+    vocab_size: Option<usize>,
+    /// The language model of one that also takes images or audio.
+    #[serde(rename = "text_config")]
+    text: Option<TextConfig>,
+}
+
+#[derive(Debug, Deserialize)]
+struct TextConfig {
+    vocab_size: Option<usize>,
 }
 
 impl Config {
+    /// Rows of the embedding: token ids are below it.
+    pub(super) fn rows(&self) -> Option<usize> {
+        self.vocab_size.or_else(|| self.text.as_ref()?.vocab_size)
+    }
+
     pub(super) fn load(files: &ModelFiles) -> Result<Self, ModelLoadError> {
         let wrong = |reason: String| ModelLoadError::Config { file: files.describe("config.json"), reason };
         let bytes = files.read("config.json")?;

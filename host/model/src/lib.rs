@@ -13,6 +13,7 @@ mod choices;
 mod config;
 mod constraint;
 mod context_cut;
+mod cpu_budget;
 mod devices;
 mod echo;
 mod error;
@@ -57,6 +58,7 @@ pub mod trace;
 
 pub use answer_context::{AnswerContext, GenerationNumber};
 pub use choices::Choices;
+pub use cpu_budget::CpuBudget;
 pub use devices::LocalDevices;
 pub use echo::{Echo, EchoedToken};
 pub use engine::EngineStats;

@@ -10,8 +10,9 @@ use super::locate::{Located, locate};
 use super::options::ModelOptions;
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
 use super::shared::SharedParts;
+use super::source::EngineChoice;
 use crate::limits::Limits;
-use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::prompt::{ChatFiles, ChatFilesError, ChatFormat, GenerationDefaults, Tokenizer};
 
 /// Tokens of context of a model whose configuration doesn't say.
 const UNKNOWN_CONTEXT: usize = 32_768;
@@ -48,6 +49,9 @@ impl Prepared {
             if options.served_names.is_empty() { vec![name.clone()] } else { options.served_names.clone() };
         let label: Arc<str> = names[0].as_str().into();
         let tokenizer = Arc::new(Tokenizer::load(&files)?);
+        if let (EngineChoice::Local, Some(rows)) = (&options.engine, config.rows()) {
+            tokenizer.check_rows(rows).map_err(|reason| ChatFilesError::of_tokenizer(&files, reason))?;
+        }
         let chat = ChatFiles::load_to_serve(&files, options.chat_template.clone())?;
         let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
         let defaults =

@@ -2,10 +2,15 @@
 //! without weights, for commands that compare parsers with a template.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::cpu_budget::CpuBudget;
 use crate::load_error::ModelLoadError;
 use crate::locate::{Located, locate};
 use crate::prompt::{ChatFiles, GenerationDefaults, Tokenizer, response_template};
+
+/// CPU time of all renderings of a command: those of known templates take a second or two.
+const RENDERING_TIME: Duration = Duration::from_mins(1);
 
 /// A model's chat template and tokens.
 #[derive(Debug, Clone)]
@@ -20,6 +25,8 @@ pub struct TemplateFiles {
     pub ends: Vec<Arc<str>>,
     /// The model's own response template as JSON.
     pub table: Option<String>,
+    /// Time of all renderings together.
+    pub rendering: CpuBudget,
 }
 
 impl TemplateFiles {
@@ -42,6 +49,22 @@ impl TemplateFiles {
             tokens: tokenizer.added_literals().map(Arc::from).collect(),
             table: response_template(&files)?,
             chat,
+            rendering: CpuBudget::new(RENDERING_TIME),
         })
+    }
+
+    /// Checks that the template's renderings kept their bound of time.
+    ///
+    /// # Errors
+    /// They didn't: what came of them says nothing. The message has one line.
+    pub fn check_time(&self) -> Result<(), String> {
+        if !self.rendering.is_spent() {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: the chat template takes more than {} ms of CPU time for all probes together: give a simpler one (--chat-template)",
+            self.name,
+            self.rendering.most().as_millis()
+        ))
     }
 }

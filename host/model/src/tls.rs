@@ -8,6 +8,7 @@ use std::sync::Once;
 
 use reqwest::{Certificate, ClientBuilder};
 use rustls::CertificateError;
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// Sets up TLS for a client of one server. If the server's URL isn't `https`, no certificates are
 /// loaded.
@@ -35,8 +36,8 @@ pub fn with_tls(
 /// Certificates of a PEM file; at least one.
 pub fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     let place = file.display();
-    let pem = std::fs::read(file).map_err(|error| format!("{place}: {error}"))?;
-    let certificates = Certificate::from_pem_bundle(&pem);
+    let pem = bounded::text(file, SETTINGS_BYTES).map_err(|error| format!("{place}: {error}"))?;
+    let certificates = Certificate::from_pem_bundle(pem.as_bytes());
     let certificates =
         certificates.map_err(|error| format!("{place}: no PEM file of certificates: {error}"))?;
     if certificates.is_empty() {

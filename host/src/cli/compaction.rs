@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use api::agent::DEFAULT_PROMPT;
 
-use super::text_file;
+use system::bounded;
 
 /// Maximum size of the file, in bytes: the prompt is part of each compaction's context.
 const MAX_BYTES: u64 = 64 << 10;
@@ -18,7 +18,7 @@ pub(super) fn prompt(file: Option<&Path>) -> anyhow::Result<Arc<str>> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Arc<str>> {
-    let text = text_file::text(file, MAX_BYTES)?;
+    let text = bounded::text(file, MAX_BYTES)?;
     ensure!(!text.trim().is_empty(), "it is empty: write what the model is to do, or leave the switch out");
     Ok(text.into())
 }

@@ -12,7 +12,7 @@ use api::stream_check::{MOST_VIOLATIONS, Rule, StreamCheck, Violation, protocol_
 use model::printable::Escaped;
 use serde_json::json;
 
-use super::text_file;
+use system::bounded;
 
 /// Largest stream that is checked, in bytes.
 const MAX_BYTES: u64 = 128 << 20;
@@ -96,9 +96,9 @@ fn of_another_protocol(found: Protocol, wanted: Protocol) -> Violation {
 
 fn read(file: &PathBuf) -> anyhow::Result<Vec<u8>> {
     if file.as_os_str() == "-" {
-        return text_file::bytes(std::io::stdin().lock(), MAX_BYTES).context("standard input");
+        return bounded::bytes(std::io::stdin().lock(), MAX_BYTES).context("standard input");
     }
     File::open(file)
-        .and_then(|opened| text_file::bytes(opened, MAX_BYTES))
+        .and_then(|opened| bounded::bytes(opened, MAX_BYTES))
         .with_context(|| file.display().to_string())
 }

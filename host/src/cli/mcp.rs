@@ -7,7 +7,7 @@ use mcp::{McpConfig, McpServers, RequestUrls};
 use model::limits::McpLimits;
 
 use super::limits::Switches;
-use super::text_file::{self, SETTINGS_BYTES};
+use system::bounded::{self, SETTINGS_BYTES};
 
 #[derive(clap::Args)]
 pub(super) struct McpArguments {
@@ -34,7 +34,7 @@ impl McpArguments {
             None => McpConfig::default(),
             Some(file) => {
                 let place = || format!("--mcp {}", file.display());
-                let text = text_file::text(file, SETTINGS_BYTES).with_context(place)?;
+                let text = bounded::text(file, SETTINGS_BYTES).with_context(place)?;
                 McpConfig::parse(&text, |name| std::env::var(name).ok()).with_context(place)?
             }
         };

@@ -40,7 +40,6 @@ mod store;
 mod summary;
 mod table;
 mod telemetry;
-mod text_file;
 mod tips;
 mod values;
 

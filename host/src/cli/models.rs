@@ -15,8 +15,8 @@ use super::drafts::DraftArgument;
 use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use super::text_file::{self, SETTINGS_BYTES};
 use super::values::{fault_policy, key_value, number, parsed, speculation, text};
+use system::bounded::{self, SETTINGS_BYTES};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -240,7 +240,7 @@ fn divide(bytes: usize, parts: &[u32]) -> Vec<usize> {
 }
 
 fn read_template(file: &str) -> anyhow::Result<String> {
-    text_file::text(Path::new(file), SETTINGS_BYTES).with_context(|| format!("--chat-template {file}"))
+    bounded::text(Path::new(file), SETTINGS_BYTES).with_context(|| format!("--chat-template {file}"))
 }
 
 #[cfg(test)]

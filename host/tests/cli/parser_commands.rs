@@ -376,3 +376,23 @@ fn interpreter_is_compiled_once_for_try_and_all_tests() {
         assert_eq!(entries.count(), compiled, "{}", plugin.display());
     }
 }
+
+/// `--input /dev/zero` took all memory.
+#[test]
+fn files_that_commands_read_are_bounded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("raw.txt");
+    std::fs::write(&file, "Hi").expect("written");
+    let large = folder.path().join("large.json");
+    std::fs::File::create(&large).expect("made").set_len(1 << 40).expect("sparse");
+    let plugin = plugin();
+    let trace = |arguments: &[&str]| refusal(&[&["trace", path(&plugin)], arguments].concat());
+    for (error, says) in [
+        (trace(&["--input", "/dev/zero"]), "--input /dev/zero: it has more than 4194304 bytes"),
+        (trace(&["--input", path(&file), "--tools", path(&large)]), "it has more than 4194304 bytes"),
+        (trace(&["--case", "/dev/zero"]), "/dev/zero: no regular file"),
+        (trace(&["--case", path(&large)]), "it has more than 4194304 bytes"),
+    ] {
+        assert!(error.contains(says), "{error}");
+    }
+}

@@ -119,3 +119,16 @@ fn mutants_of_a_table_fail_a_named_probe() {
         assert!(differing.iter().any(|name| name == probe), "{what}: {differing:?}");
     }
 }
+
+/// A folder of outputs may be anybody's.
+#[test]
+fn files_of_recorded_outputs_are_regular_and_bounded() {
+    for (name, says) in [("a.txt", "a.txt: no regular file"), ("a.json", "a.json: no regular file")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join(name)).expect("linked");
+        let output = fit("qwen3", Some(JSON), &["--recorded", text(folder.path())]);
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+        assert!(error.contains(says), "{error}");
+    }
+}

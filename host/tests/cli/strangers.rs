@@ -55,6 +55,40 @@ fn faults_of_a_strangers_tokenizer_are_one_line() {
     assert!(error.starts_with("error: m/tokenizer.json: it ") && error.contains(" a text of "), "{error}");
 }
 
+/// An id beyond the embedding made each request that spells its text fail. Added tokens beyond it
+/// are tolerated, as transformers does: Gemma 3 1B has one for images.
+#[test]
+fn a_tokenizer_with_more_tokens_than_rows_is_refused() {
+    let checked = |place: &str| {
+        let folder = model("model.safetensors");
+        let (file, config) = (folder.path().join("tokenizer.json"), folder.path().join("config.json"));
+        let read =
+            |file| -> Value { serde_json::from_slice(&std::fs::read(file).expect("read")).expect("JSON") };
+        let rows = read(&config)["vocab_size"].as_u64().expect("a number");
+        let mut tokenizer = read(&file);
+        if place == "added" {
+            let token = json!({"id": rows, "content": "<image>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true});
+            tokenizer["added_tokens"].as_array_mut().expect("a list").push(token);
+        } else {
+            tokenizer["model"]["vocab"]["zqzq"] = json!(rows);
+        }
+        std::fs::remove_file(&file).expect("removed");
+        std::fs::write(&file, tokenizer.to_string()).expect("written");
+        let output = host(&["doctor", "--json", "--store", "none", "--model", text(folder.path())]).output();
+        let shown = String::from_utf8(output.expect("the binary runs").stdout).expect("UTF-8");
+        let says = format!("it has token {rows}, and the model's embedding has {rows} rows (vocab_size)");
+        let refusal =
+            host(&["serve", "--listen", "127.0.0.1:0", "--store", "none", "--model", text(folder.path())]);
+        (shown.contains(&says), says, refusal, folder)
+    };
+    let (is_refused, says, mut command, _folder) = checked("vocab");
+    let output = command.env_remove("RUST_LOG").output().expect("the binary runs");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!((is_refused, output.status.code(), error.lines().count()), (true, Some(1), 1), "{error}");
+    assert!(error.contains(&says) && error.ends_with("config.json of one model\n"), "{error}");
+    assert!(!checked("added").0);
+}
+
 /// A pipe would be waited for, and a device would never end.
 #[test]
 fn files_that_are_no_files_are_refused() {

@@ -15,6 +15,7 @@ mod grammars;
 mod keys;
 mod logs;
 mod model;
+mod parse;
 mod row;
 mod stored;
 mod tools;
@@ -35,4 +36,5 @@ fn main() {
     conversations::run(&is_asked);
     keys::run(&is_asked);
     stored::run(&is_asked);
+    parse::run(&is_asked);
 }

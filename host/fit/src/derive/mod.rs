@@ -90,7 +90,9 @@ pub struct Derived {
 /// # Errors
 /// The template can't be used, or its format can't be derived.
 pub fn derive(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Derived, Underived> {
-    let format = infer(files, reasoning)?;
+    let format = infer(files, reasoning);
+    files.check_time().map_err(Underived::Unusable)?;
+    let format = format?;
     let source = files.chat.tool_template.as_ref().unwrap_or(&files.chat.template);
     let about = about(&format, &files.name, source);
     let markers = format.literals().into_iter().filter_map(|literal| longest_in(source, &literal)).take(2);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::listing::Digest;
 use super::name::is_commit;
 use super::{HubError, HubName};
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// Time between two looks at a lock that another process holds.
 const LOCK_POLL: Duration = Duration::from_millis(100);
@@ -38,7 +39,8 @@ impl Cache {
 
     /// Folder of the snapshot that `revision` names, if there is one.
     pub(super) fn snapshot_of(&self, revision: &str) -> Option<PathBuf> {
-        let named = fs::read_to_string(self.repository().join("refs").join(revision)).ok();
+        let named =
+            bounded::regular_text(&self.repository().join("refs").join(revision), SETTINGS_BYTES).ok();
         let commit = named.map(|commit| commit.trim().to_owned());
         let commit = commit.or_else(|| is_commit(revision).then(|| revision.to_owned()));
         commit

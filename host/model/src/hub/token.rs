@@ -4,6 +4,7 @@ use http::HeaderValue;
 
 use super::HubError;
 use super::cache::{home, variable};
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// Token of an account.
 pub(super) struct Token {
@@ -18,7 +19,7 @@ impl Token {
         let file = variable("HF_TOKEN_PATH").map_or_else(|| home().join("token"), Into::into);
         let (text, origin) = match variable("HF_TOKEN") {
             Some(token) => (token.to_string_lossy().into_owned(), "HF_TOKEN".to_owned()),
-            None => (std::fs::read_to_string(&file).unwrap_or_default(), file.display().to_string()),
+            None => (bounded::text(&file, SETTINGS_BYTES).unwrap_or_default(), file.display().to_string()),
         };
         let text = text.trim();
         if text.is_empty() {

@@ -35,6 +35,11 @@ impl ChatFilesError {
         Self { file: files.describe(name), reason: reason.into(), remedy: remedy.into() }
     }
 
+    /// Makes an error about the model's tokenizer, which is another model's.
+    pub(crate) fn of_tokenizer(files: &ModelFiles, reason: String) -> Self {
+        Self::new(files, "tokenizer", reason, "fetch the tokenizer and config.json of one model")
+    }
+
     /// Makes an error about the model's chat template.
     pub(crate) fn of_template(files: &ModelFiles, reason: impl Into<String>) -> Self {
         Self::new(files, "chat template", reason, "correct it, or give another template")

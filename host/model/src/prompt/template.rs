@@ -5,13 +5,12 @@
 //! short one, and a template that doesn't end is stopped. The probes of a start, which are many,
 //! share one bound.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jinja::{Error, ErrorKind, Output, Value};
 
+use crate::cpu_budget::CpuBudget;
 use crate::limits::Limits;
-use system::cpu_clock::thread_cpu_time;
 
 /// Size of a request in bytes for which the time of a run is given once more.
 const BYTES_PER_TIME: usize = 1 << 20;
@@ -42,38 +41,23 @@ impl TemplateLimits {
     }
 }
 
-/// CPU time that the probes of a start may take together. One that reaches the bound fails, and
-/// all behind it do at once.
+/// CPU time that the probes of a start may take together.
 #[derive(Debug)]
-pub(super) struct ProbeTime {
-    most: Duration,
-    /// Nanoseconds that the probes took.
-    taken: AtomicU64,
-}
+pub(super) struct ProbeTime(CpuBudget);
 
 impl ProbeTime {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { most: limits.template_time.saturating_mul(PROBE_TIMES), taken: AtomicU64::new(0) }
-    }
-
-    /// Time that is left.
-    fn left(&self) -> Duration {
-        self.most.saturating_sub(Duration::from_nanos(self.taken.load(Ordering::Relaxed)))
-    }
-
-    fn take(&self, time: Duration) {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.taken.fetch_add(time, Ordering::Relaxed);
+        Self(CpuBudget::new(limits.template_time.saturating_mul(PROBE_TIMES)))
     }
 
     /// Checks that the probes kept the bound. The error is a reason.
     pub(super) fn check(&self) -> Result<(), String> {
-        if !self.left().is_zero() {
+        if !self.0.is_spent() {
             return Ok(());
         }
         Err(format!(
             "a few short conversations take it more than {} ms of CPU time, {PROBE_TIMES} times --template-time",
-            self.most.as_millis()
+            self.0.most().as_millis()
         ))
     }
 }
@@ -109,15 +93,11 @@ impl Template {
     ) -> Result<Output, TemplateError> {
         let TemplateLimits { time, output } = self.limits;
         let time = time.saturating_mul(u32::try_from(1 + bytes / BYTES_PER_TIME).unwrap_or(u32::MAX));
-        let time = probes.map_or(time, |probes| time.min(probes.left()));
-        let began = thread_cpu_time();
+        let budget = probes.map_or_else(|| CpuBudget::new(time), |probes| probes.0.clone());
         let text_bytes = output.saturating_add(bytes);
-        let is_exhausted = || thread_cpu_time().saturating_sub(began) > time;
-        let limits = jinja::Limits { text_bytes, is_exhausted: &is_exhausted };
-        let rendered = self.template.render(variables, &limits);
-        if let Some(probes) = probes {
-            probes.take(thread_cpu_time().saturating_sub(began));
-        }
+        let rendered = budget.run(time, |is_exhausted| {
+            self.template.render(variables, &jinja::Limits { text_bytes, is_exhausted })
+        });
         rendered.map_err(|error| match error.kind {
             ErrorKind::Raised => TemplateError::Raised(error.message),
             ErrorKind::Exhausted => TemplateError::Conversation(format!(

@@ -97,6 +97,21 @@ impl Tokenizer {
         probe(&tokenizer).map(|()| tokenizer)
     }
 
+    /// Checks that a model whose embedding has so many rows has one for each token that a text may
+    /// become, and for those that the tokenizer adds to it. Other added tokens may be beyond them:
+    /// text models keep those of images from larger siblings (Gemma 3 1B), and a raw prompt that
+    /// spells one is refused by itself. The error is a reason.
+    pub(crate) fn check_rows(&self, rows: usize) -> Result<(), String> {
+        let of_text = self.inner.get_vocab(false).into_values().filter(|id| !self.added.contains_key(id));
+        let adds = self.encode_raw("", true).map_err(|error| error.to_string())?;
+        match of_text.chain(adds).max() {
+            Some(id) if id as usize >= rows => {
+                Err(format!("it has token {id}, and the model's embedding has {rows} rows (vocab_size)"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Encodes text without any added token, so that text of a request never becomes a control
     /// token.
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {

@@ -22,6 +22,7 @@ mod recorder;
 mod records;
 mod reparse;
 mod step;
+mod weight;
 mod writer;
 
 pub(crate) use digests::FileDigests;
@@ -30,10 +31,11 @@ pub(crate) use generation::{played, recorded, resumed};
 pub use incomplete::describe;
 pub use playback::{Playback, RecordedInput};
 pub use raw_output::RawOutput;
-pub use reader::{MAGIC, Record, RecordError};
+pub use reader::{MAGIC, PARSED_STEP, Record, RecordError};
 pub use recorder::{Recorder, digest, word_of};
 pub use records::{RecordOptions, Records};
 pub use reparse::Reparsed;
+pub use weight::json_weight;
 
 /// Largest file of a record, in bytes.
 pub const RECORD_BYTES: u64 = 64 << 20;

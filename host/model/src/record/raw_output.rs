@@ -1,7 +1,6 @@
 //! Text that a model might have written, parsed as if it had.
 
 use engine::{Finish, Step, Token};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::line::{PromptLine, ToolLineOf};
@@ -10,21 +9,17 @@ use crate::parsers::ParserBinding;
 use crate::served::Served;
 
 /// Text of a turn, and what its parser is told. The fields are those of a case.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct RawOutput {
     /// What the model writes, markup included.
     pub raw: String,
     /// Declared tools: names, or objects of `name`, `kind` and `parameters`.
-    #[serde(default)]
     pub tools: Vec<Value>,
     /// What the chat template opens the turn with.
-    #[serde(default)]
     pub generation_prompt: String,
     /// Tokens of a step; 1 unless it is given.
-    #[serde(default)]
     pub step: usize,
     /// Whether the token limit ends the turn (`length`), or the model.
-    #[serde(default)]
     pub finish: String,
 }
 

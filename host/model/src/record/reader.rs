@@ -9,12 +9,22 @@ use serde::Deserialize;
 
 use super::line::{EndLine, FORMAT, Head, Line, PromptLine};
 use super::queue::QUEUE_BYTES;
+use super::weight::line_weight;
 use super::{PLAIN_BYTES, RECORD_BYTES};
 
 /// Largest window of a frame, as a power of two in bytes: zstd's memory for reading.
 const WINDOW_LOG: u32 = 23;
 /// Largest line, in bytes: as much as the writer's queue holds.
 const LINE_BYTES: u64 = QUEUE_BYTES as u64;
+/// Memory that a whole record may take, in bytes. The lines that the writer makes of an answer take
+/// less, up to [`PLAIN_BYTES`] of them.
+const MEMORY_BYTES: usize = 2 << 30;
+/// Most tokens of a record that is only parsed: as many as a text that is parsed has bytes.
+const PARSED_TOKENS: usize = 256 << 10;
+/// Most tokens of a step that is parsed, since a step is one line of a trace.
+pub const PARSED_STEP: usize = 4096;
+/// Beginning of a line of events, which a parser doesn't need.
+const EVENTS: &[u8] = br#"{"events":"#;
 /// Zstandard's magic number, by which a record's file is known.
 pub const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -53,52 +63,44 @@ struct AnyFormat {
     sluice: String,
 }
 
+/// Bounds of reading.
+struct Reading<'a> {
+    /// Pays for the memory of a line; false if it can't.
+    pay: &'a mut dyn FnMut(usize) -> bool,
+    /// Whether only what a parser needs is read.
+    is_parsed: bool,
+    /// Tokens so far.
+    tokens: usize,
+}
+
 impl Record {
     /// Reads the file.
     ///
     /// # Errors
     /// It can't be read, is no record, is too large, or is of another version.
     pub fn load(path: &Path) -> Result<Self, RecordError> {
-        let file = path.display().to_string();
-        let read = || {
-            let opened = File::open(path).map_err(|error| error.to_string())?;
-            let size = opened.metadata().map_err(|error| error.to_string())?.len();
-            if size > 2 * RECORD_BYTES {
-                return Err(format!("it has {size} bytes, which is more than records have"));
-            }
-            Self::read(BufReader::new(opened))
-        };
-        read().map_err(|reason| RecordError { file, reason })
+        let mut left = MEMORY_BYTES;
+        let mut pay = |bytes| left.checked_sub(bytes).map(|rest| left = rest).is_some();
+        let read = Reading { pay: &mut pay, is_parsed: false, tokens: 0 };
+        let read = open(path).and_then(|file| read.record(file));
+        read.map_err(|reason| RecordError { file: path.display().to_string(), reason })
     }
 
-    /// Reads a record that is in memory.
+    /// Reads what a parser needs of the file. `pay` is told the memory, in bytes, of each line
+    /// before it is read.
     ///
     /// # Errors
-    /// In one line: it is no record, is too large, or is of another version.
-    pub fn of_bytes(bytes: &[u8]) -> Result<Self, String> {
-        Self::read(bytes)
+    /// As of [`Self::load`], in one line; `pay` refuses; or there are more tokens than are parsed.
+    pub fn load_to_parse(path: &Path, pay: &mut dyn FnMut(usize) -> bool) -> Result<Self, String> {
+        Reading { pay, is_parsed: true, tokens: 0 }.record(open(path)?)
     }
 
-    /// Reads compressed lines. The error is a reason.
-    fn read(file: impl Read) -> Result<Self, String> {
-        let mut decoder = zstd::Decoder::new(file).map_err(|error| error.to_string())?;
-        decoder.window_log_max(WINDOW_LOG).map_err(|error| error.to_string())?;
-        let mut lines = BufReader::new(decoder.take(PLAIN_BYTES as u64 + 1));
-        let head = next_line(&mut lines, 1)?.ok_or("it is empty, or cut off in its first line")?;
-        let mut record =
-            Self { head: read_head(&head)?, prompts: BTreeMap::new(), lines: Vec::new(), end: None };
-        let (mut number, mut bytes) = (1, head.len());
-        while record.end.is_none() {
-            number += 1;
-            let Some(text) = next_line(&mut lines, number)? else { break };
-            bytes += text.len();
-            if bytes > PLAIN_BYTES {
-                return Err(format!("it has more than {} MiB of lines", PLAIN_BYTES >> 20));
-            }
-            let line = serde_json::from_slice(&text).map_err(|error| format!("line {number}: {error}"))?;
-            record.add(line).map_err(|error| format!("line {number}: {error}"))?;
-        }
-        Ok(record)
+    /// As [`Self::load_to_parse`], of a record that is in memory.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn read_to_parse(bytes: &[u8], pay: &mut dyn FnMut(usize) -> bool) -> Result<Self, String> {
+        Reading { pay, is_parsed: true, tokens: 0 }.record(bytes)
     }
 
     fn add(&mut self, line: Line) -> Result<(), &'static str> {
@@ -123,6 +125,70 @@ impl Record {
         });
         lost.sum::<u64>().max(self.end.as_ref().map_or(0, |end| end.lost))
     }
+}
+
+impl Reading<'_> {
+    /// Reads compressed lines. The error is a reason.
+    fn record(mut self, file: impl Read) -> Result<Record, String> {
+        let mut decoder = zstd::Decoder::new(file).map_err(|error| error.to_string())?;
+        decoder.window_log_max(WINDOW_LOG).map_err(|error| error.to_string())?;
+        let mut lines = BufReader::new(decoder.take(PLAIN_BYTES as u64 + 1));
+        let head = next_line(&mut lines, 1)?.ok_or("it is empty, or cut off in its first line")?;
+        self.pay(&head)?;
+        let mut record =
+            Record { head: read_head(&head)?, prompts: BTreeMap::new(), lines: Vec::new(), end: None };
+        let (mut number, mut bytes) = (1, head.len());
+        while record.end.is_none() {
+            number += 1;
+            let Some(text) = next_line(&mut lines, number)? else { break };
+            bytes += text.len();
+            if bytes > PLAIN_BYTES {
+                return Err(format!("it has more than {} MiB of lines", PLAIN_BYTES >> 20));
+            }
+            if self.is_parsed && text.starts_with(EVENTS) {
+                continue;
+            }
+            self.pay(&text)?;
+            let line = serde_json::from_slice(&text).map_err(|error| format!("line {number}: {error}"))?;
+            let added = self.check(&line).and_then(|()| record.add(line).map_err(str::to_owned));
+            added.map_err(|error| format!("line {number}: {error}"))?;
+        }
+        Ok(record)
+    }
+
+    fn pay(&mut self, line: &[u8]) -> Result<(), String> {
+        let refusal = || format!("its lines take more than {} MiB of memory", MEMORY_BYTES >> 20);
+        (self.pay)(line_weight(line)).then_some(()).ok_or_else(refusal)
+    }
+
+    /// Checks that a line's tokens may be parsed.
+    fn check(&mut self, line: &Line) -> Result<(), String> {
+        let Line::Step(step) = line else { return Ok(()) };
+        self.tokens += step.ids.len();
+        if self.is_parsed && step.ids.len() > PARSED_STEP {
+            return Err(format!("a step has more than {PARSED_STEP} tokens"));
+        }
+        if self.is_parsed && self.tokens > PARSED_TOKENS {
+            return Err(format!(
+                "the record has more than {PARSED_TOKENS} tokens: see `host replay --parser`"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Opens a record's file, which must be a regular one.
+fn open(path: &Path) -> Result<BufReader<File>, String> {
+    let is_file = std::fs::metadata(path).map_err(|error| error.to_string())?.is_file();
+    if !is_file {
+        return Err("it is no file".to_owned());
+    }
+    let opened = File::open(path).map_err(|error| error.to_string())?;
+    let size = opened.metadata().map_err(|error| error.to_string())?.len();
+    if size > 2 * RECORD_BYTES {
+        return Err(format!("it has {size} bytes, which is more than records have"));
+    }
+    Ok(BufReader::new(opened))
 }
 
 /// The next whole line; none at the end, or where the file was cut off.

@@ -7,6 +7,7 @@ use http::HeaderValue;
 use reqwest::Url;
 
 use super::kind::EngineKind;
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// Settings of the engines of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,8 @@ impl EngineList {
             Self::Urls(urls) => Ok(urls.clone()),
             Self::File(path) => {
                 let place = path.display();
-                let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
+                let text =
+                    bounded::text(path, SETTINGS_BYTES).map_err(|error| format!("{place}: {error}"))?;
                 parse_lines(&text).map_err(|reason| format!("{place}: {reason}"))
             }
         }
@@ -180,7 +182,7 @@ impl FromStr for EngineKey {
                 std::env::var(name).map_err(|_| format!("the environment has no variable {name}"))?
             }
             Some(("file", path)) => {
-                std::fs::read_to_string(Path::new(path)).map_err(|error| format!("{path}: {error}"))?
+                bounded::text(Path::new(path), SETTINGS_BYTES).map_err(|error| format!("{path}: {error}"))?
             }
             _ => return Err("expected env:VARIABLE or file:PATH, which hold the key".to_owned()),
         };

@@ -18,7 +18,8 @@ use engine::PlayedOutput;
 
 use self::condition::Condition;
 use crate::prompt::Conversation;
-use crate::record::MAGIC;
+use crate::record::{MAGIC, RECORD_BYTES};
+use system::bounded;
 
 /// Script of a replay file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,7 +65,7 @@ impl Script {
             let rules = record::rules(path, vocabulary);
             return rules.map(|rules| Self { rules }).map_err(|reason| ScriptError { file: name, reason });
         }
-        match std::fs::read_to_string(path) {
+        match bounded::text(path, RECORD_BYTES) {
             Ok(text) => Self::parse(&name, &text, vocabulary),
             Err(error) => Err(ScriptError { file: name, reason: format!("cannot be read: {error}") }),
         }

@@ -11,6 +11,7 @@ use super::play::play_case;
 use super::subject::{ParserSource, Subject};
 use super::tape::Tape;
 use contract::{FinishReason, Request};
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// A recorded turn, the parser under test, and the expected result.
 #[derive(Clone)]
@@ -37,7 +38,7 @@ impl Recording {
     /// The file, or the parser with the case's options, can't be used. The message has one line.
     pub fn load(file: &Path, source: &dyn ParserSource) -> Result<Self, String> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+        let text = bounded::regular_text(file, SETTINGS_BYTES).map_err(|error| error.to_string());
         let recording = text.and_then(|text| Self::parse(&name, &text, source));
         recording.map_err(|error| format!("{}: {error}", file.display()))
     }

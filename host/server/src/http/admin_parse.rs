@@ -10,6 +10,7 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::answer::answer;
@@ -18,7 +19,7 @@ use super::body::{check_json, refusal};
 use super::held_body::held;
 use api::error::ApiError;
 use model::accounts::{Account, Overdrawn};
-use model::record::{EXTENSION, RawOutput, Record};
+use model::record::{EXTENSION, PARSED_STEP, RawOutput, Record, json_weight};
 use model::trace::Trace;
 use model::{Model, Written, WrittenParser};
 
@@ -38,8 +39,16 @@ struct ParseBody {
     record: Option<String>,
     /// A record's file in base64, in place of `record`.
     record_data: Option<String>,
-    #[serde(flatten)]
-    output: Option<RawOutput>,
+    /// What the model writes, in place of a record.
+    raw: Option<String>,
+    /// Tools that are declared for `raw`.
+    tools: Option<Box<RawValue>>,
+    #[serde(default)]
+    generation_prompt: String,
+    #[serde(default)]
+    step: usize,
+    #[serde(default)]
+    finish: String,
 }
 
 /// The handler.
@@ -55,19 +64,47 @@ async fn parsed(app: &App, request: Request) -> Result<Response, ApiError> {
     let _permit = app.parsing.try_acquire().map_err(|_| ApiError::rate_limited(1))?;
     let (model, _) = app.pick(body.model.as_deref())?;
     let (model, folder) = (model.clone(), app.records.as_ref().map(|records| records.folder().to_owned()));
-    let work = move || traced(&model, &body.written(folder)?, body.parser()?, account);
-    let done = tokio::task::spawn_blocking(work).await;
-    let done = done.map_err(|_| ApiError::internal("The server failed to parse this."))?;
-    let Lines { text, account, overdrawn, .. } = done.map_err(|reason| ApiError::invalid(None, reason))?;
-    match overdrawn {
-        Some(Overdrawn::Request { most }) => {
-            let what = format!(
-                "its lines take more than the {most} bytes that one request may have (--request-memory): parse it in parts, or with a larger `step`"
-            );
-            Err(ApiError::invalid(None, what))
+    let work = move || {
+        let mut purse = Purse { account, overdrawn: None };
+        let written = body.written(folder, &mut purse);
+        if let Some(overdrawn) = purse.overdrawn {
+            return Err(unpaid(overdrawn));
         }
-        Some(overdrawn) => Err(refusal(overdrawn)),
-        None => Ok(held("text/event-stream; charset=utf-8", text.into_bytes(), account)),
+        let lines = written.and_then(|written| traced(&model, &written, body.parser()?, purse));
+        lines.map_err(|reason| ApiError::invalid(None, reason))
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    let Lines { text, purse, .. } =
+        done.map_err(|_| ApiError::internal("The server failed to parse this."))??;
+    match purse.overdrawn {
+        Some(overdrawn) => Err(unpaid(overdrawn)),
+        None => Ok(held("text/event-stream; charset=utf-8", text.into_bytes(), purse.account)),
+    }
+}
+
+/// The refusal of what the account couldn't pay for.
+fn unpaid(overdrawn: Overdrawn) -> ApiError {
+    let Overdrawn::Request { most } = overdrawn else { return refusal(overdrawn) };
+    let what = format!(
+        "its lines take more than the {most} bytes that one request may have (--request-memory): parse it in parts, or with a larger `step`"
+    );
+    ApiError::invalid(None, what)
+}
+
+/// The account of the request, which pays for what is read and for what is written.
+struct Purse {
+    account: Account,
+    /// Why it couldn't pay.
+    overdrawn: Option<Overdrawn>,
+}
+
+impl Purse {
+    /// Pays for so many bytes; false if it can't, and from then on.
+    fn pay(&mut self, bytes: usize) -> bool {
+        if self.overdrawn.is_none() {
+            self.overdrawn = self.account.hold(bytes).err();
+        }
+        self.overdrawn.is_none()
     }
 }
 
@@ -76,25 +113,22 @@ struct Lines {
     text: String,
     /// Number of the next line.
     number: u64,
-    account: Account,
-    /// Why the account couldn't pay; there are no lines then.
-    overdrawn: Option<Overdrawn>,
+    /// There are no lines if it couldn't pay.
+    purse: Purse,
 }
 
 impl Lines {
     /// No lines yet, of which the first one has this number.
-    fn from(number: u64, account: Account) -> Self {
-        Self { text: String::new(), number, account, overdrawn: None }
+    fn from(number: u64, purse: Purse) -> Self {
+        Self { text: String::new(), number, purse }
     }
 
     fn add(&mut self, line: Map<String, Value>) {
         let line = event(self.number, line);
         self.number += 1;
-        if self.overdrawn.is_none() {
-            self.overdrawn = self.account.hold(line.len() * COPIES).err();
+        if self.purse.pay(line.len() * COPIES) {
             self.text.push_str(&line);
-        }
-        if self.overdrawn.is_some() {
+        } else {
             self.text = String::new();
         }
     }
@@ -102,17 +136,37 @@ impl Lines {
 
 impl ParseBody {
     /// What is parsed.
-    fn written(&self, folder: Option<PathBuf>) -> Result<Written, String> {
-        match (&self.record, &self.record_data, &self.output) {
-            (Some(name), None, None) => Ok(Written::Record(Box::new(record(folder, name)?))),
-            (None, Some(data), None) => {
-                let record = Record::of_bytes(&bytes("record_data", data)?);
-                Ok(Written::Record(Box::new(record.map_err(|error| format!("record_data: {error}"))?)))
+    fn written(&self, folder: Option<PathBuf>, purse: &mut Purse) -> Result<Written, String> {
+        let mut pay = |bytes| purse.pay(bytes);
+        match (&self.record, &self.record_data, &self.raw) {
+            (Some(name), None, None) => {
+                let record = Record::load_to_parse(&record(folder, name)?, &mut pay);
+                Ok(Written::Record(Box::new(record.map_err(|reason| format!("record: {reason}"))?)))
             }
-            (None, None, Some(output)) if output.raw.len() <= RAW_BYTES => Ok(Written::Raw(output.clone())),
-            (None, None, Some(_)) => Err(format!("raw: it has more than {RAW_BYTES} bytes")),
+            (None, Some(data), None) => {
+                let record = Record::read_to_parse(&bytes("record_data", data)?, &mut pay);
+                Ok(Written::Record(Box::new(record.map_err(|reason| format!("record_data: {reason}"))?)))
+            }
+            (None, None, Some(raw)) => self.output(raw, purse).map(Written::Raw),
             _ => Err("raw, record or record_data: one of them is needed, and one only".to_owned()),
         }
+    }
+
+    /// The text, and what its parser is told.
+    fn output(&self, raw: &str, purse: &mut Purse) -> Result<RawOutput, String> {
+        if raw.len() > RAW_BYTES {
+            return Err(format!("raw: it has more than {RAW_BYTES} bytes"));
+        }
+        if self.step > PARSED_STEP {
+            return Err(format!("step: it is more than {PARSED_STEP} tokens"));
+        }
+        let tools = self.tools.as_ref().map_or("[]", |tools| tools.get());
+        if !purse.pay(json_weight(tools.as_bytes())) {
+            return Err("tools: they take too much memory".to_owned());
+        }
+        let tools = serde_json::from_str(tools).map_err(|error| format!("tools: {error}"))?;
+        let (generation_prompt, finish) = (self.generation_prompt.clone(), self.finish.clone());
+        Ok(RawOutput { raw: raw.to_owned(), tools, generation_prompt, step: self.step, finish })
     }
 
     /// What parses it.
@@ -131,26 +185,21 @@ fn bytes(field: &str, text: &str) -> Result<Vec<u8>, String> {
     STANDARD.decode(text).map_err(|error| format!("{field}: {error}"))
 }
 
-/// A record of the server's folder.
-fn record(folder: Option<PathBuf>, name: &str) -> Result<Record, String> {
+/// The file of a record of the server's folder.
+fn record(folder: Option<PathBuf>, name: &str) -> Result<PathBuf, String> {
     let folder = folder.ok_or("record: this server records nothing (--record)")?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let stem = name.strip_suffix(EXTENSION).and_then(|stem| stem.strip_suffix('.'));
     if !stem.is_some_and(|stem| stem.bytes().all(is_plain)) {
         return Err(format!("record: {name:?} is no record's name"));
     }
-    Record::load(&folder.join(name)).map_err(|error| format!("record: {}", error.reason))
+    Ok(folder.join(name))
 }
 
 /// The lines as server-sent events. They are written as the parser goes on, since as JSON values
 /// they would take a hundred times their text's memory.
-fn traced(
-    model: &Model,
-    written: &Written,
-    parser: WrittenParser,
-    account: Account,
-) -> Result<Lines, String> {
-    let lines = Arc::new(Mutex::new(Some(Lines::from(1, account))));
+fn traced(model: &Model, written: &Written, parser: WrittenParser, purse: Purse) -> Result<Lines, String> {
+    let lines = Arc::new(Mutex::new(Some(Lines::from(1, purse))));
     let kept = Arc::clone(&lines);
     let sink = move |line| {
         if let Some(lines) = &mut *lock(&kept) {

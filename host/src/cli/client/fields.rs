@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use serde_json::{Map, Value};
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// A field's path and its value; null removes it.
 pub(in super::super) type Field = (String, Value);
@@ -56,8 +57,8 @@ pub(in super::super) fn set(body: &mut Map<String, Value>, (key, value): &Field)
 /// It can't be read, or is no JSON.
 pub(in super::super) fn json_file(path: &Path) -> anyhow::Result<Value> {
     let place = || path.display().to_string();
-    let bytes = std::fs::read(path).with_context(place)?;
-    serde_json::from_slice(&bytes).context("no JSON").with_context(place)
+    let text = bounded::text(path, SETTINGS_BYTES).with_context(place)?;
+    serde_json::from_str(&text).context("no JSON").with_context(place)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use model::TemplateFiles;
 
 use super::paint::{BOLD, DIM, painted};
 use super::source::SandboxArguments;
-use crate::cli::text_file::{self, SETTINGS_BYTES};
+use system::bounded::{self, SETTINGS_BYTES};
 
 #[derive(clap::Args)]
 pub(super) struct DeriveArguments {
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &DeriveArguments) -> anyhow::Result<ExitCode> {
 
 fn derived(arguments: &DeriveArguments) -> anyhow::Result<ExitCode> {
     let template = arguments.chat_template.as_deref().map(|file| {
-        text_file::text(file, SETTINGS_BYTES).with_context(|| format!("--chat-template {}", file.display()))
+        bounded::text(file, SETTINGS_BYTES).with_context(|| format!("--chat-template {}", file.display()))
     });
     let files = TemplateFiles::read(&arguments.model, template.transpose()?)?;
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());

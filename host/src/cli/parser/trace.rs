@@ -9,6 +9,7 @@ use api::{Protocol, case_stream};
 use contract::{HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
 use parsers::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use serde_json::{Value, json};
+use system::bounded::{self, SETTINGS_BYTES};
 use turn::{ItemHead, TurnEvent};
 
 use super::paint::{BAD, BOLD, DIM, EVENT, OP, TEXT, painted};
@@ -74,12 +75,14 @@ pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
 
 /// Makes a case from the options, without `expect`.
 fn as_case(arguments: &TraceArguments, input: &Path) -> anyhow::Result<Value> {
-    let text = std::fs::read_to_string(input).with_context(|| format!("--input {}", input.display()))?;
+    let read = |switch, file: &Path| {
+        bounded::text(file, SETTINGS_BYTES).with_context(|| format!("{switch} {}", file.display()))
+    };
+    let text = read("--input", input)?;
     let tools = match &arguments.tools {
         None => json!([]),
         Some(file) => {
-            let text =
-                std::fs::read_to_string(file).with_context(|| format!("--tools {}", file.display()))?;
+            let text = read("--tools", file)?;
             serde_json::from_str(&text).with_context(|| format!("--tools {}", file.display()))?
         }
     };

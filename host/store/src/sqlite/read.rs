@@ -15,6 +15,10 @@ use crate::{
 /// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.
 const EVENTS_BYTES: usize = 64 << 10;
 
+/// Places of a context that nobody pays for, and the memory of each further one in bytes.
+const FREE_PLACES: u64 = 1024;
+const PLACE_BYTES: u64 = 128;
+
 /// Where an item is stored.
 pub(crate) struct Place {
     /// `None` for a conversation's entry.
@@ -75,13 +79,15 @@ pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<Item>> {
 pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) -> Result<Vec<ContextItem>> {
     let places = match link {
         Link::Alone => Vec::new(),
-        Link::Conversation(id) => entries_before(s, conversations::find(s, owner, id)?.key, u64::MAX >> 1)?,
+        Link::Conversation(id) => {
+            entries_before(s, conversations::find(s, owner, id)?.key, u64::MAX >> 1, budget)?
+        }
         Link::Parent(id) => {
             let row = ResponseRow::find(s, owner, id)?;
             if !row.continuable() {
                 return Err(Error::NotFound);
             }
-            chain(s, Some(row.key), row.root, row.base)?
+            chain(s, Some(row.key), row.root, row.base, budget)?
         }
     };
     let load = |place: Place| {
@@ -93,13 +99,19 @@ pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) 
 
 pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {
     let row = ResponseRow::find(s, owner, id)?;
-    let mut places = chain(s, row.parent, row.root, row.base)?;
+    let mut places = chain(s, row.parent, row.root, row.base, budget)?;
     response_places(s, row.key, Some(Side::Input), &mut places)?;
     paged(s, places, page, budget)
 }
 
 /// Items of a chain that ends with response `last`, oldest first. `Bounds::links` bounds the walk.
-fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Result<Vec<Place>> {
+fn chain(
+    s: &Session,
+    mut last: Option<i64>,
+    root: Option<i64>,
+    base: u64,
+    budget: &Budget,
+) -> Result<Vec<Place>> {
     let mut keys = Vec::new();
     while let Some(key) = last {
         keys.push(key);
@@ -108,10 +120,12 @@ fn chain(s: &Session, mut last: Option<i64>, root: Option<i64>, base: u64) -> Re
         )?;
     }
     let mut places = match root {
-        Some(root) => entries_before(s, root, base)?,
+        Some(root) => entries_before(s, root, base, budget)?,
         None => Vec::new(),
     };
     for key in keys.into_iter().rev() {
+        let count = s.number("SELECT COUNT(*) FROM item WHERE response = ?", [key])?;
+        pay_places(budget, places.len() as u64, count)?;
         response_places(s, key, None, &mut places)?;
     }
     Ok(places)
@@ -134,9 +148,18 @@ pub(crate) fn response_places(
 }
 
 /// Entries of a conversation before a place; none if it was deleted.
-fn entries_before(s: &Session, key: i64, before: u64) -> Result<Vec<Place>> {
+fn entries_before(s: &Session, key: i64, before: u64, budget: &Budget) -> Result<Vec<Place>> {
+    let count = "SELECT COUNT(*) FROM entry WHERE conversation = ? AND pos < ?";
+    pay_places(budget, 0, s.number(count, params![key, before])?)?;
     let which = "WHERE conversation = ?1 AND pos < ?2 AND EXISTS (SELECT 1 FROM conversation WHERE key = ?1) ORDER BY pos";
     entries(s, which, params![key, before])
+}
+
+/// Pays for the places of `more` items behind `known` ones: many tiny items have larger places than
+/// bodies.
+fn pay_places(budget: &Budget, known: u64, more: u64) -> Result<()> {
+    let paid = (known + more).saturating_sub(known.max(FREE_PLACES));
+    if paid == 0 { Ok(()) } else { budget.pay(paid.saturating_mul(PLACE_BYTES)) }
 }
 
 /// Entries that `which` selects, in its order.

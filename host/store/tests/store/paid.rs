@@ -114,6 +114,28 @@ async fn contexts_and_lists_end_where_nobody_pays() {
     .await;
 }
 
+/// A context of 64 MiB may have a million items of a few bytes.
+#[tokio::test]
+async fn places_of_many_tiny_items_are_paid_for_before_they_are_read() {
+    each(Bounds::default(), async |kit| {
+        let tiny = |number: u64| Item { id: number.to_string(), body: vec![b'x'] };
+        let all = || (0..1500).map(tiny).collect::<Vec<_>>();
+        let new = NewResponse { id: "r".into(), link: Link::Alone, request: vec![], input: all() };
+        let lease = kit.store.create(&kit.owner, new).await.unwrap();
+        kit.store.finish(Target::Lease(lease), end(Status::Completed, "r")).await.unwrap();
+        kit.store.conversation_create(&kit.owner, "v", vec![], all()).await.unwrap();
+        for link in [parent("r"), conversation("v")] {
+            let purse = Purse::with(2000);
+            let read = kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await;
+            assert_eq!(read, Err(Error::Unpaid));
+            assert!(purse.asked()[0] > 400 * 128 && purse.asked().len() == 1, "{:?}", purse.asked());
+            let read = kit.store.context(&kit.owner, &link, Budget::of(Purse::with(1 << 20))).await.unwrap();
+            assert!(read.len() >= 1500);
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn pages_end_at_their_bytes_and_their_first_element_always_comes() {
     each(Bounds::default(), async |kit| {

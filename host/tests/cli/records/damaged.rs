@@ -185,6 +185,22 @@ fn a_record_that_swells_is_refused_in_bounded_memory() {
     assert!(refusal(&path).contains("line 2 has more than 16 MiB"));
 }
 
+/// Two bytes of a line become a hundred once it is read.
+#[test]
+fn a_record_of_many_small_values_is_refused_before_they_are_read() {
+    let (records, file) = record();
+    let path = records.0.path().join("small.slrec");
+    let mut encoder = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 3).unwrap();
+    std::io::Write::write_all(&mut encoder, format!("{}\n", lines(&file)[0]).as_bytes()).unwrap();
+    let tools = "[0],".repeat(15 << 18);
+    let line = format!("{{\"listed\":{{\"ms\":1,\"server\":0,\"tools\":[{tools}0]}}}}\n");
+    std::io::Write::write_all(&mut encoder, line.as_bytes()).unwrap();
+    encoder.finish().unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 16);
+    assert!(refusal(&path).contains("its lines take more than 2048 MiB of memory"));
+    assert!(refusal(std::path::Path::new("/dev/zero")).contains("it is no file"));
+}
+
 /// A record may come from anybody, and a device has no end.
 #[test]
 fn files_that_a_record_names_are_shown_regular_and_bounded() {

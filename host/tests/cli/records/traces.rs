@@ -284,6 +284,47 @@ fn lines_are_paid_for_as_they_are_written() {
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"type\":\"end\""), "{answer}");
 }
 
+/// A record of these lines behind a head and a prompt, in base64.
+fn record_data(lines: &str) -> String {
+    let model = json!({"label": "", "context": 0, "files": "", "tokenizer": "", "template": "", "parser": "", "parser_sha256": "", "engine": ""});
+    let head = json!({"head": {"format": 1, "sluice": "x", "protocol": "responses", "body": null, "request_id": "r", "id_seed": "0", "clock": 1, "model": model, "switches": []}});
+    let sampling = json!({"temperature": 0.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "seed": 0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 0.0});
+    let prompt = json!({"prompt": {"ms": 0, "generation": 0, "tokens": 1, "ids": [1], "opening": [], "tool_results": 0, "tools": [], "options": [], "calls": "any", "stop": [], "include_stop": false, "min_tokens": 0, "raw": false, "max_tokens": null, "stop_ids": [], "constrained": false, "sampling": sampling}});
+    let text = format!("{head}\n{prompt}\n{lines}");
+    STANDARD.encode(zstd::encode_all(text.as_bytes(), 1).expect("compressed"))
+}
+
+/// 2.5 KB took 8.3 GiB: a line of a record had any number of tokens, and two bytes of JSON become a
+/// hundred once they are read.
+#[test]
+fn what_is_sent_to_be_parsed_is_paid_for_before_it_is_read() {
+    let (_server, admin) = start(&["--inspect", "--request-memory", "32", "--max-body", "4"]);
+    let parse = |body: &Value| admin.post("/admin/parse", &body.to_string());
+    let of_record = |lines: &str| parse(&json!({"record_data": record_data(lines), "parser": "none"}));
+    let step = |ids: usize| {
+        let ids = vec!["7"; ids].join(",");
+        format!("{{\"step\":{{\"ms\":1,\"generation\":0,\"ids\":[{ids}]}}}}\n")
+    };
+    let scores = vec!["null"; 1 << 19].join(",");
+    let dear = format!("{{\"step\":{{\"ms\":1,\"generation\":0,\"ids\":[],\"logprobs\":[{scores}]}}}}\n");
+    let tools = format!("[{}0]", "[0],".repeat(1 << 17));
+    for (answer, says) in [
+        (of_record(&step(4097)), "a step has more than 4096 tokens"),
+        (of_record(&step(4096).repeat(65)), "the record has more than 262144 tokens"),
+        (of_record(&dear), "--request-memory"),
+        (of_record(&format!("{{\"listed\":{tools}}}\n")), "--request-memory"),
+        (of_record(&format!("{{\"prompt\":{tools}}}\n")), "--request-memory"),
+        (parse(&json!({"raw": "x", "parser": "none", "step": 4097})), "step: it is more than 4096"),
+        (admin.post("/admin/parse", &format!("{{\"raw\":\"x\",\"tools\":{tools}}}")), "--request-memory"),
+    ] {
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(says), "{says}: {answer}");
+    }
+    // What no parser needs costs nothing.
+    let events = format!("{{\"events\":[{}0]}}\n", "0,".repeat(1 << 20));
+    let answer = of_record(&(events.repeat(8) + &step(3)));
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"type\":\"step\""), "{answer}");
+}
+
 #[test]
 fn a_record_is_parsed_by_its_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use fit::{Recorded, RecordedOutput};
 use serde_json::Value;
+use system::bounded::{self, SETTINGS_BYTES};
 
 use super::FitArguments;
 use crate::cli::parser::case::outputs;
@@ -44,7 +45,7 @@ pub(super) fn recorded(
                 recorded.push(Recorded { name, output: RecordedOutput::Case(json_of(&file)?) });
             }
             Some("txt") => {
-                let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+                let text = text_of(&file)?;
                 recorded.push(Recorded { name, output: RecordedOutput::Text(text, tools.clone()) });
             }
             _ => {}
@@ -55,7 +56,11 @@ pub(super) fn recorded(
     Ok(recorded)
 }
 
+/// The text of a file of the folder, which may be anybody's.
+fn text_of(file: &Path) -> anyhow::Result<String> {
+    bounded::regular_text(file, SETTINGS_BYTES).with_context(|| file.display().to_string())
+}
+
 fn json_of(file: &Path) -> anyhow::Result<Value> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    serde_json::from_str(&text).with_context(|| file.display().to_string())
+    serde_json::from_str(&text_of(file)?).with_context(|| file.display().to_string())
 }

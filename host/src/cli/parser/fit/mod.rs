@@ -16,7 +16,7 @@ use parsers::TABLE_OPTION;
 use parsers::conformance::Measures;
 
 use super::source::ParserArguments;
-use crate::cli::text_file::{self, SETTINGS_BYTES};
+use system::bounded::{self, SETTINGS_BYTES};
 
 /// Name of the parser that reads a model's own response template.
 const TABLE_PARSER: &str = "response-template";
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &FitArguments, command: &clap::Command) -> anyhow::
 
 fn checked(arguments: &FitArguments, command: &clap::Command) -> anyhow::Result<Fit> {
     let template = arguments.chat_template.as_deref().map(|file| {
-        text_file::text(file, SETTINGS_BYTES).with_context(|| format!("--chat-template {}", file.display()))
+        bounded::text(file, SETTINGS_BYTES).with_context(|| format!("--chat-template {}", file.display()))
     });
     let files = TemplateFiles::read(&arguments.model, template.transpose()?)?;
     let mut options = arguments.option.clone();
