@@ -261,14 +261,7 @@ pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
     Ok(())
 }
 
-fn insert_items(
-    s: &Session,
-    key: i64,
-    owner: i64,
-    side: u64,
-    first: u64,
-    items: &[Item],
-) -> Result<()> {
+fn insert_items(s: &Session, key: i64, owner: i64, side: u64, first: u64, items: &[Item]) -> Result<()> {
     for (pos, item) in (first..).zip(items) {
         s.run(
             "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",
