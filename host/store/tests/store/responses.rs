@@ -1,6 +1,8 @@
 //! Responses: chains, the end, reads, deletion, owners.
 
-use store::{Bounds, Budget, End, Error, Finished, Link, Order, Owner, State, Status, Target, TooLong};
+use store::{
+    Bounds, Budget, End, Error, Finished, Lease, Link, Order, Owner, State, Status, Target, TooLong,
+};
 
 use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 
@@ -76,7 +78,9 @@ async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
 #[tokio::test]
 async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
     each(Bounds::default(), async |kit| {
-        let add = async |lease, first, id| kit.store.add_output(lease, first, vec![item(id)]).await;
+        let add = async |lease: &Lease, first: u64, id: &str| {
+            kit.store.add_output(lease, first, vec![item(id)]).await
+        };
         let output = async |id: &str| match kit.store.response(&kit.owner, id).await.unwrap().state {
             State::Ended(outcome) => outcome.output,
             _ => panic!("{id} runs"),
