@@ -74,6 +74,11 @@ pub trait Machine: Send {
     fn record(&mut self) -> Option<Record> {
         None
     }
+    /// The finished items of the output from number `first` on, up to one that isn't finished, as they
+    /// are stored while the answer is under way; none in protocols whose answers are stored whole.
+    fn finished(&self, _first: usize) -> Vec<store::Item> {
+        Vec::new()
+    }
     /// Called after `end` if the answer's end couldn't be stored, before anybody was told of it:
     /// what `end` wrote is taken back, and the answer fails.
     fn not_stored(&mut self, _buffer: &mut EventBuffer) {}

@@ -36,6 +36,9 @@ pub trait Store: Send + Sync {
     fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()>;
     /// Adds events to the log of a background response, which runs from its first chunk on.
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()>;
+    /// Adds finished items to the output of a foreground response that runs, behind the `first` that
+    /// it has. They are its output if its host is lost.
+    fn add_output(&self, lease: &Lease, first: u64, items: Vec<Item>) -> Reply<()>;
     /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free
     /// again.
     fn finish(&self, target: Target, end: End) -> Reply<Finished>;

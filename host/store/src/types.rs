@@ -128,7 +128,8 @@ pub struct End {
     pub status: Status,
     /// What is shown of it beside its items: the caller's own format.
     pub result: Vec<u8>,
-    /// Items that the model wrote.
+    /// Items that the model wrote. Those that `Store::add_output` stored are the first of them, and
+    /// stay as they are.
     pub output: Vec<Item>,
     /// Last events of a background response.
     pub last: Option<Chunk>,

@@ -1,9 +1,10 @@
 //! The binary's command line: it refuses what it can't use in one line that says what to do, with
 //! exit status 1.
 
-use std::io::Read as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use super::serving::refused;
 
 fn host(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary runs")
@@ -22,18 +23,8 @@ fn command(arguments: &[&str]) -> Command {
 /// prints.
 fn refusal(arguments: &[&str]) -> String {
     let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "0"] };
-    let mut command = command(&[&["serve"], listen, arguments].concat());
-    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
-    // A server says what it serves, and would then be waited for without end.
-    if server.stdout.as_mut().expect("piped").read(&mut [0]).expect("read") > 0 {
-        server.kill().expect("it runs");
-        panic!("{arguments:?}: it serves");
-    }
-    let output = server.wait_with_output().expect("it ends");
-    let error = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
-    assert!(error.starts_with("error: "), "{error}");
+    let (error, status) = refused(command(&[&["serve"], listen, arguments].concat()));
+    assert_eq!(status, 1, "{arguments:?}: {error}");
     error
 }
 

@@ -2,30 +2,29 @@
 //! and `--draft-contracts`.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
+use super::serving::refused;
 use crate::guests::{DRAFT, Export, exporting};
 
-fn host(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
     command.args(arguments).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).env("RUST_LOG", "off");
-    command.output().expect("the binary runs")
+    command
 }
 
 fn printed(arguments: &[&str]) -> String {
-    let output = host(arguments);
+    let output = command(arguments).output().expect("the binary runs");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 /// The only line of a command that fails.
 fn refusal(arguments: &[&str]) -> String {
-    let output = host(arguments);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let line = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(line.trim_end().lines().count(), 1, "{line}");
+    let (line, status) = refused(command(arguments));
+    assert_eq!(status, 1, "{line}");
     line
 }
 

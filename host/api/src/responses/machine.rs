@@ -257,6 +257,11 @@ impl Machine for ResponsesMachine {
         })
     }
 
+    fn finished(&self, first: usize) -> Vec<store::Item> {
+        let rest = self.response.output.get(first..).unwrap_or_default();
+        rest.iter().take_while(|item| !item.is_running()).map(stored_item).collect()
+    }
+
     fn not_stored(&mut self, buffer: &mut EventBuffer) {
         if self.failure.is_some() {
             return;

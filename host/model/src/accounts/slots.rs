@@ -16,8 +16,8 @@ pub struct TurnSlots(Arc<Mutex<State>>);
 
 struct State {
     free: usize,
-    /// Most slots of one principal.
-    each: usize,
+    /// Most slots of one principal, at present.
+    each: Box<dyn Fn() -> usize + Send>,
     /// Slots that each principal has now.
     held: HashMap<Principal, usize>,
     /// Waiting requests, oldest first.
@@ -32,12 +32,13 @@ pub struct TurnSlot(Option<(TurnSlots, Principal)>);
 impl TurnSlots {
     /// Makes this many slots, at least one.
     pub fn new(slots: usize) -> Self {
-        Self::shared(slots, slots)
+        Self::shared(slots, move || slots)
     }
 
     /// Makes this many slots, of which one principal has at most `each` at a time; at least one.
-    pub fn shared(slots: usize, each: usize) -> Self {
-        let (free, each) = (slots.max(1), each.max(1));
+    /// `each` is asked for every slot, so it may follow who there is. It must not ask for a slot.
+    pub fn shared(slots: usize, each: impl Fn() -> usize + Send + 'static) -> Self {
+        let (free, each) = (slots.max(1), Box::new(each));
         let (held, turns) = (HashMap::new(), HashMap::new());
         Self(Arc::new(Mutex::new(State { free, each, held, waiting: Vec::new(), turns })))
     }
@@ -77,7 +78,8 @@ impl State {
             return None;
         }
         let turns = |principal: &Principal| self.turns.get(principal).copied().unwrap_or(0);
-        let may = |at: &usize| self.held.get(&self.waiting[*at].0).is_none_or(|held| *held < self.each);
+        let each = (self.each)().max(1);
+        let may = |at: &usize| self.held.get(&self.waiting[*at].0).is_none_or(|held| *held < each);
         let waiting = (0..self.waiting.len()).filter(may);
         let at = waiting.min_by_key(|at| (turns(&self.waiting[*at].0), *at))?;
         let (principal, next) = self.waiting.remove(at);
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn one_principal_leaves_others_a_slot() {
-        let slots = TurnSlots::shared(2, 1);
+        let slots = TurnSlots::shared(2, || 1);
         let ask = |name| slots.ask(&Principal::new(name));
         let (mut first, mut second, mut other) = (ask("a"), ask("a"), ask("b"));
         let held = first.try_recv().expect("a slot");
@@ -145,6 +147,23 @@ mod tests {
         assert!(other.try_recv().is_ok());
         drop(held);
         assert!(second.try_recv().is_ok());
+    }
+
+    #[test]
+    fn share_follows_who_there_is() {
+        let each = Arc::new(std::sync::atomic::AtomicUsize::new(2));
+        let present = Arc::clone(&each);
+        let slots = TurnSlots::shared(2, move || present.load(std::sync::atomic::Ordering::Relaxed));
+        let mut all: Vec<_> = (0..2).map(|_| slots.ask(&Principal::new("a"))).collect();
+        let held: Vec<_> = all.iter_mut().map(|asked| asked.try_recv().expect("a slot")).collect();
+        each.store(1, std::sync::atomic::Ordering::Relaxed);
+        drop(held);
+        let (mut first, mut second) = (slots.ask(&Principal::new("a")), slots.ask(&Principal::new("a")));
+        let held = first.try_recv().expect("a slot");
+        assert!(second.try_recv().is_err(), "one is left to others");
+        each.store(0, std::sync::atomic::Ordering::Relaxed);
+        drop(held);
+        assert!(second.try_recv().is_ok(), "nobody is shut out");
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Answer {
     /// Cancelled when the answer is to end as soon as it may.
     steered: Option<CancellationToken>,
     keeper: Option<Box<dyn Keeper>>,
+    /// Number of items that are kept before the end; none if no more are kept.
+    kept_items: Option<usize>,
     context: AnswerContext,
     /// Makes events comparable, if the answer is recorded or replayed.
     seal: Option<Seal>,
@@ -102,6 +104,7 @@ impl Answer {
             aborting: FuturesUnordered::from_iter([aborted(aborting, shutting_down)]),
             steered: None,
             keeper: None,
+            kept_items: None,
             context: AnswerContext::default(),
             seal: None,
             tap: None,
@@ -143,6 +146,7 @@ impl Answer {
     /// any more is kept as cancelled.
     pub(crate) fn kept_by(&mut self, keeper: Box<dyn Keeper>) {
         self.keeper = Some(keeper);
+        self.kept_items = Some(0);
     }
 
     /// The answer as it is stored before it begins; none in protocols whose answers aren't stored.
@@ -200,6 +204,18 @@ impl Answer {
         kept
     }
 
+    /// Has the items kept that were finished since the last call, before their events are sent: they
+    /// outlive the process. A failure ends no answer: the answer's end tells whether it is kept.
+    async fn keep_finished(&mut self) {
+        let (Some(keeper), Some(first)) = (&self.keeper, self.kept_items) else { return };
+        let items = self.machine.finished(first);
+        if items.is_empty() {
+            return;
+        }
+        let kept = first + items.len();
+        self.kept_items = keeper.keep_items(first, items).await.then_some(kept);
+    }
+
     /// Ends an answer that nobody wants any more, if it hasn't ended.
     fn withdraw(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
         if self.keeper.is_some() && !self.stream.is_over() {
@@ -234,6 +250,8 @@ impl Answer {
             };
             if over {
                 self.keep(None, &mut buffer).await;
+            } else {
+                self.keep_finished().await;
             }
             self.write(&mut buffer, over, log, slow).await?;
             if over {

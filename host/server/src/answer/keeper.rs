@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Chunk, End, Lease, Store};
+use futures_util::future::BoxFuture;
+use store::{Chunk, End, Item, Lease, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -29,8 +30,13 @@ pub enum Kept {
 /// The end of keeping an end.
 pub type Keeping = Pin<Box<dyn Future<Output = Kept> + Send>>;
 
-/// Keeper of one answer's end.
+/// Keeper of one answer's end, and of its items before that.
 pub trait Keeper: Send {
+    /// Keeps finished items, of which the answer's output begins with `first` others. Returns whether
+    /// more are wanted: a keeper that needs none before the end keeps none.
+    fn keep_items(&self, _first: usize, _items: Vec<Item>) -> BoxFuture<'static, bool> {
+        Box::pin(std::future::ready(false))
+    }
     /// Keeps the end.
     fn keep(self: Box<Self>, end: End) -> Keeping;
 }

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::access::Access;
 use super::capacity::Capacity;
 use super::metered_store::MeteredStore;
-use super::reads::READS;
+use super::reads::{self, READS};
 use super::stored::Running;
 use crate::answer::Taps;
 use crate::traces::TraceExporter;
@@ -97,7 +97,7 @@ impl App {
             remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
             capacity: Capacity::new(limits.connections),
             readers: TurnSlots::new(cores.div_ceil(2)),
-            reads: TurnSlots::shared(READS, if access.keys.owners() > 1 { READS - 1 } else { READS }),
+            reads: TurnSlots::shared(READS, reads::each(access.keys.clone())),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
             models,
             limits,

@@ -119,7 +119,14 @@ fn is_padding(text: &str, rest: &str) -> bool {
 /// Keys that clients may use; if there are none, no key is required.
 #[derive(Clone, Default)]
 pub struct Keys {
-    known: Arc<RwLock<Vec<ApiKey>>>,
+    known: Arc<RwLock<Known>>,
+    owners: usize,
+}
+
+/// The present keys.
+#[derive(Default)]
+struct Known {
+    keys: Vec<ApiKey>,
     owners: usize,
 }
 
@@ -130,7 +137,7 @@ impl Keys {
     /// Two owners have the same key.
     pub fn new(keys: Vec<ApiKey>) -> Result<Self, KeyError> {
         let owners = check_owners(&keys)?;
-        Ok(Self { known: Arc::new(RwLock::new(keys)), owners })
+        Ok(Self { known: Arc::new(RwLock::new(Known { keys, owners })), owners })
     }
 
     /// These keys, with budgets for several owners even if there is one now: [`Self::replace`] may
@@ -145,8 +152,8 @@ impl Keys {
     /// # Errors
     /// Two owners have the same key; the keys stay as they were.
     pub fn replace(&self, keys: Vec<ApiKey>) -> Result<(), KeyError> {
-        check_owners(&keys)?;
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        let owners = check_owners(&keys)?;
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { keys, owners };
         Ok(())
     }
 
@@ -168,19 +175,24 @@ impl Keys {
         self.owners
     }
 
+    /// Number of owners that have a key now.
+    pub(super) fn present_owners(&self) -> usize {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).owners
+    }
+
     /// Owner of the key, if it is known.
     pub(super) fn owner(&self, key: &PresentedKey) -> Option<Principal> {
         let PresentedKey(digest) = key;
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let (mut found, mut place) = (Choice::from(0), 0_u64);
-        for (at, key) in (0..).zip(&*known) {
+        for (at, key) in (0..).zip(&known.keys) {
             let same = key.digest.ct_eq(digest);
             place.conditional_assign(&at, same);
             found |= same;
         }
         // The key was compared with every known key, even after a match.
         let key = bool::from(found).then(|| usize::try_from(place).ok()).flatten();
-        key.and_then(|key| known.get(key)).map(|key| key.owner.clone())
+        key.and_then(|key| known.keys.get(key)).map(|key| key.owner.clone())
     }
 }
 
@@ -274,6 +286,8 @@ mod tests {
         keys.replace(new(&["a=2", "b=3"])).expect("keys");
         assert_eq!(owner("2"), Some(Principal::new("a")));
         assert!(owner("1").is_none());
-        assert_eq!(clone.owners(), 2);
+        assert_eq!((clone.owners(), clone.present_owners()), (2, 2));
+        keys.replace(new(&["a=2", "a=3"])).expect("keys");
+        assert_eq!(clone.present_owners(), 1, "one owner has two keys");
     }
 }

@@ -104,6 +104,10 @@ impl Store for MeteredStore {
         write(self.0.append(lease, chunk))
     }
 
+    fn add_output(&self, lease: &Lease, first: u64, items: Vec<Item>) -> Reply<()> {
+        write(self.0.add_output(lease, first, items))
+    }
+
     fn finish(&self, target: Target, end: End) -> Reply<Finished> {
         write(self.0.finish(target, end))
     }

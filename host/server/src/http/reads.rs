@@ -10,12 +10,18 @@ use store::{Budget, Error, Payer, Reply};
 
 use super::app::App;
 use super::body;
+use super::keys::Keys;
 use super::store_error;
 use api::error::ApiError;
 use model::accounts::{Account, CpuMeter, Overdrawn, Principal, TurnSlot};
 
 /// Reads at a time: as many as the store has threads for them.
 pub(super) const READS: usize = 2;
+
+/// Most reads of one key at a time: where others have a key, one is left to them.
+pub(super) fn each(keys: Keys) -> impl Fn() -> usize + Send + 'static {
+    move || if keys.present_owners() > 1 { READS - 1 } else { READS }
+}
 
 /// Waits for the principal's turn to read. The slot is kept until what was read is paid for.
 ///

@@ -96,7 +96,7 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
     )?;
     let key = s.connection.last_insert_rowid();
     s.run("INSERT INTO body (response, request, result) VALUES (?, ?, x'')", params![key, new.request])?;
-    insert_items(s, key, owner_key, 0, &new.input)?;
+    insert_items(s, key, owner_key, 0, 0, &new.input)?;
     if conversation.is_some() {
         s.run("UPDATE conversation SET running = ? WHERE key = ?", params![key, before.root])?;
     }
@@ -177,6 +177,30 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
     Ok(())
 }
 
+pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[Item]) -> Result<()> {
+    let row = ResponseRow::leased(s, lease)?;
+    let stored = output_len(s, row.key)?;
+    if row.background || row.kind == Kind::Completion || first != stored {
+        return Err(Error::Sequence { expected: stored });
+    }
+    insert_output(s, &row, stored, items)
+}
+
+/// Items of a response's output.
+fn output_len(s: &Session, key: i64) -> Result<u64> {
+    s.number("SELECT COUNT(*) FROM item WHERE response = ? AND side = 1", [key])
+}
+
+/// Adds items to a response's output, behind the `first` that it has.
+fn insert_output(s: &Session, row: &ResponseRow, first: u64, items: &[Item]) -> Result<()> {
+    insert_items(s, row.key, row.owner, 1, first, items)?;
+    s.run(
+        "UPDATE response SET bytes = bytes + ?1, context = context + ?2 WHERE key = ?3",
+        params![counted(items), body_bytes(items), row.key],
+    )?;
+    Ok(())
+}
+
 pub(crate) fn finish(
     s: &Session,
     target: &Target,
@@ -200,15 +224,17 @@ pub(crate) fn finish(
     if let Some((first, chunks)) = last {
         log_chunks(s, &row, first, &chunks)?;
     }
-    insert_items(s, row.key, row.owner, 1, &end.output)?;
+    let stored = output_len(s, row.key)?;
+    let rest = usize::try_from(stored).ok().and_then(|stored| end.output.get(stored..)).unwrap_or_default();
+    insert_items(s, row.key, row.owner, 1, stored, rest)?;
     s.run("UPDATE body SET result = ? WHERE response = ?", params![end.result, row.key])?;
     s.run(
         "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + ?3, context = context + ?4 WHERE key = ?5",
         params![
             status_number(end.status),
             s.now(),
-            end.result.len() as u64 + counted(&end.output),
-            body_bytes(&end.output),
+            end.result.len() as u64 + counted(rest),
+            body_bytes(rest),
             row.key,
         ],
     )?;
@@ -235,8 +261,8 @@ pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
     Ok(())
 }
 
-fn insert_items(s: &Session, key: i64, owner: i64, side: u64, items: &[Item]) -> Result<()> {
-    for (pos, item) in items.iter().enumerate() {
+fn insert_items(s: &Session, key: i64, owner: i64, side: u64, first: u64, items: &[Item]) -> Result<()> {
+    for (pos, item) in (first..).zip(items) {
         s.run(
             "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",
             params![key, side, pos, owner, item.id, item.body],

@@ -87,6 +87,11 @@ impl Store for Sqlite {
         })
     }
 
+    fn add_output(&self, lease: &Lease, first: u64, items: Vec<Item>) -> Reply<()> {
+        let lease = lease.clone();
+        self.write(move |s| responses::add_output(s, &lease, first, &items))
+    }
+
     fn finish(&self, target: Target, mut end: End) -> Reply<Finished> {
         let writer = self.writer.clone();
         Box::pin(async move {

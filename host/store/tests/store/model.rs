@@ -275,7 +275,8 @@ impl Model {
         }
         response.ended = Some((end.status, now));
         response.used = now;
-        response.output.clone_from(&end.output);
+        let rest = end.output.get(response.output.len()..).unwrap_or_default();
+        response.output.extend_from_slice(rest);
         response.result.clone_from(&end.result);
         response.events += end.last.as_ref().map_or(0, |chunk| chunk.events.len() as u64);
         let key = response.key;

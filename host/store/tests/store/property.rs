@@ -68,6 +68,14 @@ impl Program<'_> {
                 let expected = self.model.append(lease.owner(), lease.id(), epoch, count);
                 assert_eq!(self.kit.store.append(&lease, chunk(first, count)).await, expected);
             }
+            Step::AddOutput(lease) => {
+                let Some((lease, epoch)) = self.lease(lease) else { return };
+                let added = items(&[8], &number.to_string());
+                let found = self.model.find(lease.owner(), lease.id());
+                let first = found.map_or(0, |index| self.model.responses[index].output.len() as u64);
+                let expected = self.model.add_output(lease.owner(), lease.id(), epoch, &added);
+                assert_eq!(self.kit.store.add_output(&lease, first, added).await, expected);
+            }
             Step::Finish { lease, status, size, last } => {
                 let Some((lease, epoch)) = self.lease(lease) else { return };
                 let last = self.last(&lease, last);

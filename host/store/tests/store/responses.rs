@@ -1,6 +1,8 @@
 //! Responses: chains, the end, reads, deletion, owners.
 
-use store::{Bounds, Budget, Error, Finished, Link, Order, Owner, State, Status, Target, TooLong};
+use store::{
+    Bounds, Budget, End, Error, Finished, Lease, Link, Order, Owner, State, Status, Target, TooLong,
+};
 
 use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 
@@ -69,6 +71,42 @@ async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
                 Err(Error::NotFound)
             );
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
+    each(Bounds::default(), async |kit| {
+        let add = async |lease: &Lease, first: u64, id: &str| {
+            kit.store.add_output(lease, first, vec![item(id)]).await
+        };
+        let output = async |id: &str| match kit.store.response(&kit.owner, id).await.unwrap().state {
+            State::Ended(outcome) => outcome.output,
+            _ => panic!("{id} runs"),
+        };
+        for (id, last, kept) in [
+            ("lost", vec![], vec!["a", "b"]),
+            ("whole", vec![item("a"), item("b"), item("c")], vec!["a", "b", "c"]),
+            ("shorter", vec![item("a")], vec!["a", "b"]),
+        ] {
+            let lease = kit.create(id, Link::Alone).await.unwrap();
+            add(&lease, 0, "a").await.unwrap();
+            add(&lease, 1, "b").await.unwrap();
+            for first in [0, 1, 3, u64::MAX] {
+                assert_eq!(add(&lease, first, "x").await, Err(Error::Sequence { expected: 2 }));
+            }
+            let end = End { output: last, ..end(Status::Completed, id) };
+            kit.store.finish(Target::Lease(lease.clone()), end).await.unwrap();
+            assert_eq!(ids(&output(id).await), kept);
+            assert_eq!(add(&lease, 2, "x").await, Err(Error::LeaseLost));
+        }
+        let deleted = kit.create("deleted", Link::Alone).await.unwrap();
+        add(&deleted, 0, "a").await.unwrap();
+        kit.store.delete(&kit.owner, "deleted").await.unwrap();
+        assert_eq!(add(&deleted, 1, "b").await, Err(Error::NotFound));
+        let background = kit.run("background").await;
+        assert_eq!(add(&background, 0, "a").await, Err(Error::Sequence { expected: 0 }));
     })
     .await;
 }

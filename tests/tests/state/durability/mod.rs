@@ -11,6 +11,7 @@ mod disk;
 mod file;
 mod followers;
 mod kill;
+mod lost_items;
 mod queues;
 mod servers;
 mod upkeep;

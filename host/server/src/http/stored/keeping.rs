@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use store::{End, Error, Finished, Lease, NewResponse, Owner, Reply, Status, Store, Target};
+use futures_util::future::BoxFuture;
+use store::{End, Error, Finished, Item, Lease, NewResponse, Owner, Reply, Status, Store, Target};
 use tokio_util::sync::CancellationToken;
 
 use super::super::app::App;
@@ -66,6 +67,17 @@ pub(super) struct StoreKeeper {
 }
 
 impl Keeper for StoreKeeper {
+    fn keep_items(&self, first: usize, items: Vec<Item>) -> BoxFuture<'static, bool> {
+        let adding = self.store.add_output(&self.place.lease, first as u64, items);
+        Box::pin(async move {
+            let added = adding.await;
+            if let Err(error) = &added {
+                tracing::warn!(%error, "items of a response can't be stored before its end");
+            }
+            added.is_ok()
+        })
+    }
+
     fn keep(self: Box<Self>, end: End) -> Keeping {
         Box::pin(async move {
             let Self { store, place } = *self;

@@ -1,6 +1,6 @@
 //! A model's event logs and leases.
 
-use store::{Error, Owner};
+use store::{Error, Item, Owner};
 
 use super::{Model, ModelResponse};
 
@@ -17,6 +17,26 @@ impl Model {
         }
         response.begun = true;
         response.events += count;
+        Ok(())
+    }
+
+    /// Adds items to an output, as the runner of this epoch.
+    pub(crate) fn add_output(
+        &mut self,
+        owner: &Owner,
+        id: &str,
+        epoch: u64,
+        items: &[Item],
+    ) -> Result<(), Error> {
+        let index = self.find(owner, id)?;
+        let response = &mut self.responses[index];
+        if response.ended.is_some() || response.epoch != epoch || response.released {
+            return Err(Error::LeaseLost);
+        }
+        if response.background {
+            return Err(Error::Sequence { expected: 0 });
+        }
+        response.output.extend_from_slice(items);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ pub(crate) type Name = (u8, u8);
 pub(crate) enum Step {
     Create { name: Name, link: Option<(bool, u8)>, background: bool, size: usize, items: Vec<u8> },
     Append { lease: prop::sample::Index, count: u64 },
+    AddOutput(prop::sample::Index),
     Finish { lease: prop::sample::Index, status: Status, size: usize, last: u64 },
     Renew(prop::sample::Index),
     Release(prop::sample::Index),
@@ -43,6 +44,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         8 => (name(), prop::option::weighted(0.7, (any::<bool>(), 0..IDS)), prop::bool::weighted(0.4), 0..900_usize, items())
             .prop_map(|(name, link, background, size, items)| Step::Create { name, link, background, size, items }),
         5 => (index(), 1..99_u64).prop_map(|(lease, count)| Step::Append { lease, count }),
+        2 => index().prop_map(Step::AddOutput),
         7 => (index(), status, 0..900_usize, 0..9_u64)
             .prop_map(|(lease, status, size, last)| Step::Finish { lease, status, size, last }),
         1 => index().prop_map(Step::Renew),
