@@ -33,8 +33,8 @@ fn golden(name: &str) -> PathBuf {
 /// Model that is served in the form in which Kimi K2 is published.
 const KIMI: &str = "deepseek-fp8";
 
-/// Makes a model directory: a tiny model with the embedded model's tokenizer and template; Kimi's
-/// has a tiktoken tokenizer.
+/// Makes a model directory: a tiny model with the embedded model's template and the tokens of its
+/// tokenizer that the model has rows for; Kimi's has a tiktoken tokenizer.
 fn directory(folder: &Path, name: &str) -> PathBuf {
     let model = folder.join(name);
     std::fs::create_dir(&model).expect("made");
@@ -46,11 +46,10 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
     for file in files.chain(shared) {
         std::fs::copy(&file, model.join(file.file_name().expect("a name"))).expect("copied");
     }
+    cut_tokenizer(&model.join("tokenizer.json"), rows(name));
     if name == KIMI {
         let ranks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/model/tests/prompt/tiktoken");
-        for file in ["tiktoken.model", "tokenizer_config.json"] {
-            std::fs::copy(ranks.join(file), model.join(file)).expect("copied");
-        }
+        cut_ranks(&ranks, &model, rows(name));
         std::fs::remove_file(model.join("tokenizer.json")).expect("removed");
         let text = std::fs::read_to_string(model.join("config.json")).expect("a configuration");
         let text = text.replace(r#""model_type": "deepseek_v3""#, r#""model_type": "kimi_k2""#);
@@ -59,13 +58,44 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
     model
 }
 
+/// Rows of a tiny model's embedding.
+fn rows(name: &str) -> u64 {
+    let config = std::fs::read(golden(name).join("config.json")).expect("a configuration");
+    let config: Value = serde_json::from_slice(&config).expect("JSON");
+    config["vocab_size"].as_u64().expect("a number")
+}
+
+/// Leaves the first `rows` tokens to a tokenizer without merges.
+fn cut_tokenizer(file: &Path, rows: u64) {
+    let text = std::fs::read(file).expect("a tokenizer");
+    let mut tokenizer: Value = serde_json::from_slice(&text).expect("JSON");
+    let vocabulary = tokenizer["model"]["vocab"].as_object_mut().expect("a vocabulary");
+    vocabulary.retain(|_, id| id.as_u64().is_some_and(|id| id < rows));
+    std::fs::write(file, tokenizer.to_string()).expect("written");
+}
+
+/// Writes the first `rows` tokens of a tiktoken tokenizer, and the added ones behind them.
+fn cut_ranks(from: &Path, to: &Path, rows: u64) {
+    let [ranks, config] = ["tiktoken.model", "tokenizer_config.json"];
+    let tokens = std::fs::read_to_string(from.join(ranks)).expect("ranks");
+    let count = tokens.lines().count() as u64;
+    let first: String = (0..rows).zip(tokens.split_inclusive('\n')).map(|(_, line)| line).collect();
+    std::fs::write(to.join(ranks), first).expect("written");
+    let text = std::fs::read(from.join(config)).expect("a configuration");
+    let mut written: Value = serde_json::from_slice(&text).expect("JSON");
+    let added = written["added_tokens_decoder"].as_object_mut().expect("added tokens");
+    let moved = |(id, token): (String, Value)| {
+        ((id.parse::<u64>().expect("an id") - count + rows).to_string(), token)
+    };
+    *added = std::mem::take(added).into_iter().map(moved).collect();
+    std::fs::write(to.join(config), written.to_string()).expect("written");
+}
+
 /// Makes a GGUF file of a tiny model, with the embedded model's tokenizer and template.
 fn gguf(folder: &Path, name: &str) -> PathBuf {
     let mut writer = convert(&golden(name));
-    let config = std::fs::read(golden(name).join("config.json")).expect("a configuration");
-    let config: Value = serde_json::from_slice(&config).expect("JSON");
     let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny");
-    tokens::write_first(&mut writer, &tokenizer, config["vocab_size"].as_u64().expect("a number"));
+    tokens::write_first(&mut writer, &tokenizer, rows(name));
     let path = folder.join(format!("{name}.gguf"));
     std::fs::write(&path, writer.finish()).expect("written");
     path
