@@ -7,7 +7,7 @@ use mcp::{McpConfig, McpServers, RequestUrls};
 use model::limits::McpLimits;
 
 use super::limits::Switches;
-use system::bounded::{self, SETTINGS_BYTES};
+use super::settings_file;
 
 #[derive(clap::Args)]
 pub(super) struct McpArguments {
@@ -33,9 +33,9 @@ impl McpArguments {
         let config = match &self.mcp {
             None => McpConfig::default(),
             Some(file) => {
-                let place = || format!("--mcp {}", file.display());
-                let text = bounded::text(file, SETTINGS_BYTES).with_context(place)?;
-                McpConfig::parse(&text, |name| std::env::var(name).ok()).with_context(place)?
+                let text = settings_file::read("--mcp", file)?;
+                McpConfig::parse(&text, |name| std::env::var(name).ok())
+                    .with_context(|| format!("--mcp {}", file.display()))?
             }
         };
         Ok(McpServers::new(config, self.mcp_request_urls, limits))

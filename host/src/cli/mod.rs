@@ -34,6 +34,7 @@ mod replay;
 mod run;
 mod seal;
 mod serve;
+mod settings_file;
 mod shell;
 mod stderr;
 mod store;

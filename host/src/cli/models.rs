@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use engine::SpeculationOptions;
 use model::limits::RemoteLimits;
 use model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
@@ -15,8 +15,8 @@ use super::drafts::DraftArgument;
 use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
+use super::settings_file;
 use super::values::{fault_policy, key_value, number, parsed, speculation, text};
-use system::bounded::{self, SETTINGS_BYTES};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -182,7 +182,10 @@ impl ModelArguments {
                 queue_timeout: queue_timeout.one(model).map(|seconds| Duration::from_secs((*seconds).into())),
                 sequences: sequences.one(model).copied(),
                 context: load.context(model),
-                chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
+                chat_template: template
+                    .one(model)
+                    .map(|file| settings_file::read("--chat-template", Path::new(file)))
+                    .transpose()?,
                 served_names: names[model].clone(),
             })
         };
@@ -237,10 +240,6 @@ fn divide(bytes: usize, parts: &[u32]) -> Vec<usize> {
     let all: u128 = parts.iter().map(|part| u128::from(*part)).sum();
     let share = |part: &u32| bytes as u128 * u128::from(*part) / all.max(1);
     parts.iter().map(|part| usize::try_from(share(part)).expect("a share is no more than all")).collect()
-}
-
-fn read_template(file: &str) -> anyhow::Result<String> {
-    bounded::text(Path::new(file), SETTINGS_BYTES).with_context(|| format!("--chat-template {file}"))
 }
 
 #[cfg(test)]

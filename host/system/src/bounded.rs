@@ -14,10 +14,18 @@ pub const SETTINGS_BYTES: u64 = 4 << 20;
 /// # Errors
 /// It can't be read, is no regular file, or has more.
 pub fn regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    bytes(open_regular(path)?, most)
+}
+
+/// Opens a regular file. What it is is asked first: a pipe's opening waits for a writer.
+///
+/// # Errors
+/// It can't be opened, or is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(invalid("no regular file".to_owned()));
     }
-    bytes(File::open(path)?, most)
+    File::open(path)
 }
 
 /// As [`regular`], of a UTF-8 text.

@@ -1,6 +1,6 @@
-//! What the server asks of its system beside files and sockets: CPU clocks, files within a bound, files that only this
-//! user can have written, machine code among them, permissions, signals to other processes, random
-//! ids, and an answer's clock.
+//! What the server asks of its system beside sockets: CPU clocks, files within a bound, files that
+//! only this user can have written, machine code among them, permissions, signals to other
+//! processes, random ids, and an answer's clock.
 #![doc = include_str!("../DESIGN.md")]
 
 pub mod bounded;

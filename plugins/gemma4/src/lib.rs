@@ -30,6 +30,9 @@ use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route
 /// The line with which reasoning begins.
 const THOUGHT: &str = "thought\n";
 
+/// Bytes for which a call's head has room at first.
+const HEAD: usize = 64;
+
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Gemma4 {
@@ -162,7 +165,7 @@ impl Gemma4 {
                 self.state = State::Start(String::new(), false);
             }
             Mark::Call if !self.tools.is_empty() => {
-                self.state = State::Head(String::with_capacity(64));
+                self.state = State::Head(String::with_capacity(HEAD));
                 out.hold_head(b"{");
             }
             Mark::CallEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),

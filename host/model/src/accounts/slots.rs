@@ -115,6 +115,8 @@ impl Drop for TurnSlot {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -151,17 +153,17 @@ mod tests {
 
     #[test]
     fn share_follows_who_there_is() {
-        let each = Arc::new(std::sync::atomic::AtomicUsize::new(2));
+        let each = Arc::new(AtomicUsize::new(2));
         let present = Arc::clone(&each);
-        let slots = TurnSlots::shared(2, move || present.load(std::sync::atomic::Ordering::Relaxed));
+        let slots = TurnSlots::shared(2, move || present.load(Ordering::Relaxed));
         let mut all: Vec<_> = (0..2).map(|_| slots.ask(&Principal::new("a"))).collect();
         let held: Vec<_> = all.iter_mut().map(|asked| asked.try_recv().expect("a slot")).collect();
-        each.store(1, std::sync::atomic::Ordering::Relaxed);
+        each.store(1, Ordering::Relaxed);
         drop(held);
         let (mut first, mut second) = (slots.ask(&Principal::new("a")), slots.ask(&Principal::new("a")));
         let held = first.try_recv().expect("a slot");
         assert!(second.try_recv().is_err(), "one is left to others");
-        each.store(0, std::sync::atomic::Ordering::Relaxed);
+        each.store(0, Ordering::Relaxed);
         drop(held);
         assert!(second.try_recv().is_ok(), "nobody is shut out");
     }

@@ -7,9 +7,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use system::bounded::open_regular;
+
 use super::line::{EndLine, FORMAT, Head, Line, PromptLine};
 use super::queue::QUEUE_BYTES;
-use super::weight::line_weight;
+use super::weight::{EVENTS, line_weight};
 use super::{PLAIN_BYTES, RECORD_BYTES};
 
 /// Largest window of a frame, as a power of two in bytes: zstd's memory for reading.
@@ -23,8 +25,6 @@ const MEMORY_BYTES: usize = 2 << 30;
 const PARSED_TOKENS: usize = 256 << 10;
 /// Most tokens of a step that is parsed, since a step is one line of a trace.
 pub const PARSED_STEP: usize = 4096;
-/// Beginning of a line of events, which a parser doesn't need.
-const EVENTS: &[u8] = br#"{"events":"#;
 /// Zstandard's magic number, by which a record's file is known.
 pub const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -145,6 +145,7 @@ impl Reading<'_> {
             if bytes > PLAIN_BYTES {
                 return Err(format!("it has more than {} MiB of lines", PLAIN_BYTES >> 20));
             }
+            // A parser doesn't need them.
             if self.is_parsed && text.starts_with(EVENTS) {
                 continue;
             }
@@ -179,11 +180,7 @@ impl Reading<'_> {
 
 /// Opens a record's file, which must be a regular one.
 fn open(path: &Path) -> Result<BufReader<File>, String> {
-    let is_file = std::fs::metadata(path).map_err(|error| error.to_string())?.is_file();
-    if !is_file {
-        return Err("it is no file".to_owned());
-    }
-    let opened = File::open(path).map_err(|error| error.to_string())?;
+    let opened = open_regular(path).map_err(|error| error.to_string())?;
     let size = opened.metadata().map_err(|error| error.to_string())?.len();
     if size > 2 * RECORD_BYTES {
         return Err(format!("it has {size} bytes, which is more than records have"));

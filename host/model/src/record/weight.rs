@@ -8,8 +8,10 @@
 const TYPED: usize = 64;
 /// Memory of a value of any type, in bytes: the smallest list or map that has room for four.
 const UNTYPED: usize = 320;
+/// Beginning of a line of events.
+pub(super) const EVENTS: &[u8] = br#"{"events":"#;
 /// Beginnings of lines whose values have types of their own.
-const TYPED_LINES: [&[u8]; 2] = [br#"{"step":"#, br#"{"events":"#];
+const TYPED_LINES: [&[u8]; 2] = [br#"{"step":"#, EVENTS];
 
 /// Bytes of memory that JSON of any shape may take.
 pub fn json_weight(text: &[u8]) -> usize {

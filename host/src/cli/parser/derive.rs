@@ -10,13 +10,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use fit::{Delimiters, Derived, Format, FormatPart, Underived};
 use model::TemplateFiles;
 
 use super::paint::{BOLD, DIM, painted};
 use super::source::SandboxArguments;
-use system::bounded::{self, SETTINGS_BYTES};
+use crate::cli::settings_file;
 
 #[derive(clap::Args)]
 pub(super) struct DeriveArguments {
@@ -66,9 +65,8 @@ pub(super) fn run(arguments: &DeriveArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn derived(arguments: &DeriveArguments) -> anyhow::Result<ExitCode> {
-    let template = arguments.chat_template.as_deref().map(|file| {
-        bounded::text(file, SETTINGS_BYTES).with_context(|| format!("--chat-template {}", file.display()))
-    });
+    let template = arguments.chat_template.as_deref();
+    let template = template.map(|file| settings_file::read("--chat-template", file));
     let files = TemplateFiles::read(&arguments.model, template.transpose()?)?;
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
     if !arguments.force

@@ -9,11 +9,11 @@ use api::{Protocol, case_stream};
 use contract::{HoldUntil, InString, JsonRest, Note, Op, ParameterValue, Run, Segment, Step, Until};
 use parsers::conformance::{self, CallInput, Measures, Outcome, ParserCall, Recording, TracedStep};
 use serde_json::{Value, json};
-use system::bounded::{self, SETTINGS_BYTES};
 use turn::{ItemHead, TurnEvent};
 
 use super::paint::{BAD, BOLD, DIM, EVENT, OP, TEXT, painted};
 use super::source::ParserArguments;
+use crate::cli::settings_file;
 
 #[derive(clap::Args)]
 pub(super) struct TraceArguments {
@@ -75,14 +75,11 @@ pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
 
 /// Makes a case from the options, without `expect`.
 fn as_case(arguments: &TraceArguments, input: &Path) -> anyhow::Result<Value> {
-    let read = |switch, file: &Path| {
-        bounded::text(file, SETTINGS_BYTES).with_context(|| format!("{switch} {}", file.display()))
-    };
-    let text = read("--input", input)?;
+    let text = settings_file::read("--input", input)?;
     let tools = match &arguments.tools {
         None => json!([]),
         Some(file) => {
-            let text = read("--tools", file)?;
+            let text = settings_file::read("--tools", file)?;
             serde_json::from_str(&text).with_context(|| format!("--tools {}", file.display()))?
         }
     };

@@ -16,7 +16,7 @@ use parsers::TABLE_OPTION;
 use parsers::conformance::Measures;
 
 use super::source::ParserArguments;
-use system::bounded::{self, SETTINGS_BYTES};
+use crate::cli::settings_file;
 
 /// Name of the parser that reads a model's own response template.
 const TABLE_PARSER: &str = "response-template";
@@ -75,9 +75,8 @@ pub(super) fn run(arguments: &FitArguments, command: &clap::Command) -> anyhow::
 }
 
 fn checked(arguments: &FitArguments, command: &clap::Command) -> anyhow::Result<Fit> {
-    let template = arguments.chat_template.as_deref().map(|file| {
-        bounded::text(file, SETTINGS_BYTES).with_context(|| format!("--chat-template {}", file.display()))
-    });
+    let template = arguments.chat_template.as_deref();
+    let template = template.map(|file| settings_file::read("--chat-template", file));
     let files = TemplateFiles::read(&arguments.model, template.transpose()?)?;
     let mut options = arguments.option.clone();
     if arguments.parser.source()?.name() == TABLE_PARSER && options.iter().all(|(key, _)| key != TABLE_OPTION)
