@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::limits::Limits;
-use model::prompt::{
+use prompt::PromptLimits;
+use prompt::{
     ChatFiles, ChatFormat, Conversation, HistoryCall, Message, Opening, Prompt, RenderError, Role, Tokenizer,
     ToolDeclaration, approximate_bytes,
 };
@@ -188,10 +188,10 @@ fn result(index: usize, text: &str) -> Message {
 /// reason.
 fn measure(subject: &Subject) -> Option<Row> {
     let tokenizer = tokenizer(&subject.files);
-    let limits = Limits {
-        prompt_bytes_per_token: 1,
+    let limits = PromptLimits {
+        bytes_per_token: 1,
         template_time: std::time::Duration::from_secs(30),
-        ..Limits::default()
+        ..PromptLimits::default()
     };
     let load = |files: &ChatFiles| ChatFormat::new(files, Arc::clone(&tokenizer), &limits, 1 << 28);
     let (mut name, mut files) = (subject.name.clone(), subject.files.clone());

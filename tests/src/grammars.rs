@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use model::accounts::Caller;
-use model::limits::Limits;
+use model::limits::ModelLimits;
 use model::mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
-use model::prompt::Tokenizer;
 use parsers::CompileCache;
+use prompt::Tokenizer;
 
 /// Compiler of grammars for a tokenizer. The trial's machine code is cached as that of the tests'
 /// servers.
 pub fn grammars(tokenizer: &Arc<Tokenizer>) -> Grammars {
     let cache = CompileCache::open(&std::env::temp_dir().join("sluice-tests/parsers")).ok();
-    Grammars::new(Arc::clone(tokenizer), Limits::default().mask_time, Arc::new(GrammarShare::new(cache)))
+    Grammars::new(Arc::clone(tokenizer), ModelLimits::default().mask_time, Arc::new(GrammarShare::new(cache)))
 }
 
 /// Compiles a grammar for nobody in particular.

@@ -5,7 +5,7 @@ use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::{ApiRequest, Defaults, Protocol};
 use bytes::{Bytes, BytesMut};
-use model::limits::Limits;
+use model::limits::ModelLimits;
 use model::{Model, Models};
 use serde_json::{Value, json};
 use turn::TurnEvents;
@@ -88,7 +88,7 @@ pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": text, "tokens_per_step": 1 }]));
     setup.model.context = Some(1 << 20);
-    let models = Models::load(&setup.model, &[], &setup.shared, &Limits::default(), &mut |_, _| {});
+    let models = Models::load(&setup.model, &[], &setup.shared, &ModelLimits::default(), &mut |_, _| {});
     (models.expect("the model loads").first().clone(), folder)
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use api::Defaults;
 use api::seal::Seal;
 use mcp::McpServers;
-use model::limits::Limits;
 use model::{EngineChoice, KvCacheBytes, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
+use server::Limits;
 use server::http::{Access, App, CorsOrigin, HostName, Keys, Named, Server, install_metrics};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
@@ -151,8 +151,8 @@ impl TestServer {
         let keys = Keys::new(keys).expect("keys of one owner each");
         let shared = SharedOptions { principals: keys.owners(), ..shared };
         let models =
-            Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
-        let defaults = Defaults { limits: limits.clone(), mcp, seal, ..Defaults::default() };
+            Models::load(&model, &others, &shared, &limits.model, &mut |_, _| {}).expect("the models load");
+        let defaults = Defaults { limits: limits.request.clone(), mcp, seal, ..Defaults::default() };
         let access = Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use mcp::McpLimits;
 use mcp::{Approval, Endpoint, McpConfig, McpServers, RequestUrls, ServerConfig};
-use model::limits::McpLimits;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, post};

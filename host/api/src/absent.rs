@@ -2,7 +2,7 @@
 //! before any body is read.
 
 use super::error::ApiError;
-use model::printable::printable;
+use net::printable::printable;
 
 impl ApiError {
     /// 404: no such route.

@@ -5,7 +5,7 @@ use super::error::ApiError;
 use super::fields::{self, CACHE_BREAKPOINT, CACHE_CONTROL, KindOf, Kinds, Row, TEXT};
 use super::json::{Field, List, Object, Path, Required, Value};
 use super::warnings::Warnings;
-use model::prompt::Content;
+use prompt::Content;
 
 const REFUSAL: Required<&str> = Field::new("refusal", "").required();
 

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use model::limits::MESSAGE_BYTES;
-use model::printable::{printable, shortened};
+use net::printable::MESSAGE_BYTES;
+use net::printable::{printable, shortened};
 use turn::TurnFailure;
 
 /// Maximum size of the path of a parameter, in bytes.

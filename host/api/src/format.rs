@@ -5,7 +5,7 @@ use super::error::ApiError;
 use super::fields::{self, Row, Shape, table};
 use super::json::{Field, Object, Path, Required, Value};
 use super::raw::Json;
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 /// Most characters of a schema's name.
 const LONGEST_NAME: usize = 64;
@@ -77,7 +77,7 @@ pub(crate) fn read(
     owner: &Object<'_>,
     field: Field<Object<'_>>,
     naming: Naming,
-    limits: &Limits,
+    limits: &RequestLimits,
 ) -> Result<AnswerFormat, ApiError> {
     let Some(format) = owner.get(field)? else { return Ok(AnswerFormat::Text) };
     match format.require(fields::TYPE)? {
@@ -111,7 +111,11 @@ fn name<'a>(format: &Object<'a>) -> Result<&'a str, ApiError> {
 }
 
 /// Reads a JSON schema: an object within the limits of size and depth.
-pub(crate) fn schema(value: Option<Value<'_>>, path: Path<'_>, limits: &Limits) -> Result<Json, ApiError> {
+pub(crate) fn schema(
+    value: Option<Value<'_>>,
+    path: Path<'_>,
+    limits: &RequestLimits,
+) -> Result<Json, ApiError> {
     let value = match value {
         Some(value @ Value::Object(_)) => value,
         Some(other) => return Err(path.expected("a JSON schema object", other)),

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::agent::compact;
-use model::prompt::{Content, HistoryCall, Message, Role};
+use prompt::{Content, HistoryCall, Message, Role};
 
 /// Builder of a conversation's messages.
 #[derive(Debug, Default)]

@@ -19,6 +19,7 @@ pub mod frames;
 mod history;
 pub mod ids;
 mod json;
+pub mod limits;
 pub mod list;
 pub mod machine;
 pub mod messages;

@@ -4,15 +4,15 @@
 use super::error::ApiError;
 use super::fields;
 use super::json::{Field, List, Object, Path, UpTo, Value};
+use crate::limits::RequestLimits;
 use model::SamplingRequest;
-use model::limits::Limits;
 
 /// Sampling parameters: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s
 /// and those that vLLM adds to them. `most`: the answer's limit of tokens, if the request has one.
 pub(crate) fn sampling(
     body: &Object<'_>,
     most: Option<u32>,
-    limits: &Limits,
+    limits: &RequestLimits,
 ) -> Result<SamplingRequest, ApiError> {
     let top_k = body.get(fields::TOP_K)?;
     Ok(SamplingRequest {
@@ -53,7 +53,7 @@ fn min_tokens(body: &Object<'_>, most: Option<u32>) -> Result<u32, ApiError> {
 }
 
 /// `n`: number of choices for each of `prompts` prompts.
-pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &Limits) -> Result<u32, ApiError> {
+pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &RequestLimits) -> Result<u32, ApiError> {
     let n = body.up_to(fields::CHOICES, limits.choices)?.unwrap_or(1);
     let (answers, most) = (prompts.saturating_mul(n as usize), limits.sequences);
     if answers > most {
@@ -69,7 +69,7 @@ pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &Limits) -> Res
 pub(crate) fn alternatives(
     body: &Object<'_>,
     field: Field<UpTo>,
-    limits: &Limits,
+    limits: &RequestLimits,
 ) -> Result<Option<u8>, ApiError> {
     let count = body.up_to(field, limits.top_logprobs.into())?;
     Ok(count.map(|count| u8::try_from(count).expect("the range was checked")))
@@ -90,7 +90,7 @@ fn logit_bias(body: &Object<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError
 }
 
 /// The stop texts of a body: `stop`, one or a list.
-pub(crate) fn stop(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, ApiError> {
+pub(crate) fn stop(body: &Object<'_>, limits: &RequestLimits) -> Result<Vec<String>, ApiError> {
     let path = body.at(fields::STOP);
     match body.value(fields::STOP) {
         None => Ok(Vec::new()),
@@ -101,7 +101,7 @@ pub(crate) fn stop(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, Ap
 }
 
 /// A list of stop texts.
-pub(crate) fn stop_list(list: List<'_>, limits: &Limits) -> Result<Vec<String>, ApiError> {
+pub(crate) fn stop_list(list: List<'_>, limits: &RequestLimits) -> Result<Vec<String>, ApiError> {
     texts(list, limits.stop_strings, limits.stop_string_bytes)
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn tokens(list: List<'_>) -> Result<Vec<u32>, ApiError> {
 }
 
 /// `cache_salt`.
-pub(crate) fn cache_salt(body: &Object<'_>, limits: &Limits) -> Result<Option<String>, ApiError> {
+pub(crate) fn cache_salt(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<String>, ApiError> {
     let Some(value) = body.value(fields::CACHE_SALT) else { return Ok(None) };
     text(value, limits.cache_salt_bytes, body.at(fields::CACHE_SALT)).map(Some)
 }

@@ -11,8 +11,8 @@ use super::json::Object;
 use super::request::{ApiRequest, Defaults, read_body};
 use super::stream_check::StreamCheck;
 use super::{chat, completions, messages, responses};
-use model::prompt::RenderError;
 use model::{ConstraintField, StartError};
+use prompt::RenderError;
 
 /// A protocol whose requests generate text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

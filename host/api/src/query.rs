@@ -5,7 +5,7 @@ use store::{Order, Page};
 use super::error::ApiError;
 use super::fields::{Row, Shape};
 use super::json::{Field, Object, OneOf};
-use model::printable::printable;
+use net::printable::printable;
 
 /// Most elements of a page, and how many it has unless the query says otherwise.
 const MOST: u16 = 100;

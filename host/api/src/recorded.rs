@@ -7,7 +7,7 @@ use super::ids::{Clock, IdSeed, Ids};
 use super::request::{ApiRequest, Defaults, read_body};
 use super::responses::{Continuation, Queued, WholeInput};
 use super::{Protocol, responses};
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 use model::record::line::{ContinuationLine, Head};
 
 /// What a record has of a request's continuation.
@@ -42,7 +42,7 @@ pub fn read(head: &Head, defaults: &Defaults, clock: &Clock) -> Result<ApiReques
     })
 }
 
-fn continuation(line: &ContinuationLine, limits: &Limits) -> Result<Continuation, ApiError> {
+fn continuation(line: &ContinuationLine, limits: &RequestLimits) -> Result<Continuation, ApiError> {
     let ContinuationLine { input, before, store, queued } = line.clone();
     let whole = input.map(|text| WholeInput::of_parts(Bytes::from(text), before, limits)).transpose()?;
     let queued = queued.map(|(id, created_at, events)| Queued { id, created_at, events });

@@ -14,10 +14,11 @@ use super::machine::Machine;
 use super::options;
 use super::seal::Seal;
 use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
+use crate::limits::RequestLimits;
 use mcp::McpServers;
 use model::accounts::Principal;
-use model::limits::Limits;
 use model::{Job, Model};
+use prompt::PromptLimits;
 
 /// A request to count a prompt's tokens.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ pub fn references(document: &mut Document) -> Result<References, ApiError> {
 /// Both steps at once, for a request that waits for nothing in between.
 pub fn read_body<T>(
     body: &[u8],
-    limits: &Limits,
+    limits: &RequestLimits,
     read: impl FnOnce(&Object<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let mut document = Document::read(Bytes::copy_from_slice(body), limits)?;
@@ -91,7 +92,9 @@ pub fn read_body<T>(
 #[derive(Debug, Clone)]
 pub struct Defaults {
     /// Bounds on requests.
-    pub limits: Limits,
+    pub limits: RequestLimits,
+    /// Bounds on the prompts that they become.
+    pub prompt_limits: PromptLimits,
     /// Template arguments that requests may set through `chat_template_kwargs`.
     pub template_arguments: Vec<String>,
     /// How reasoning is shown in Responses streams unless the request says otherwise.
@@ -150,7 +153,8 @@ impl Defaults {
 impl Default for Defaults {
     fn default() -> Self {
         Self {
-            limits: Limits::default(),
+            limits: RequestLimits::default(),
+            prompt_limits: PromptLimits::default(),
             template_arguments: vec!["enable_thinking".to_owned()],
             reasoning_events: ReasoningEvents::Text,
             mcp: McpServers::default(),

@@ -7,8 +7,8 @@ use super::error::ApiError;
 use super::fields::{self, Row, Shape, table};
 use super::format;
 use super::json::{Field, Object, Path, Value};
+use crate::limits::RequestLimits;
 use grammar::TextGrammar;
-use model::limits::Limits;
 
 table! {
     pub(crate) FIELDS {
@@ -53,7 +53,7 @@ pub(crate) enum StructuredOutput {
 }
 
 /// Reads a form.
-type ReadForm = fn(Value<'_>, Path<'_>, &Limits) -> Result<StructuredOutput, ApiError>;
+type ReadForm = fn(Value<'_>, Path<'_>, &RequestLimits) -> Result<StructuredOutput, ApiError>;
 
 /// The forms in `structured_outputs`, each with the older field of the same meaning.
 const FORMS: [(Field<Value<'_>>, Field<Value<'_>>, ReadForm); 4] = [
@@ -67,7 +67,7 @@ const FORMS: [(Field<Value<'_>>, Field<Value<'_>>, ReadForm); 4] = [
 ///
 /// # Errors
 /// 400 where several fields ask for a form, or one can't be read.
-pub(crate) fn read(body: &Object<'_>, limits: &Limits) -> Result<Option<StructuredOutput>, ApiError> {
+pub(crate) fn read(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<StructuredOutput>, ApiError> {
     let inner = body.get(STRUCTURED_OUTPUTS)?;
     let mut forms = Vec::new();
     for (field, older, form) in FORMS {
@@ -93,11 +93,11 @@ fn grammar(syntax: &str, definition: String) -> StructuredOutput {
     StructuredOutput::Grammar(TextGrammar { syntax: syntax.to_owned(), definition })
 }
 
-fn regex(value: Value<'_>, path: Path<'_>, _: &Limits) -> Result<StructuredOutput, ApiError> {
+fn regex(value: Value<'_>, path: Path<'_>, _: &RequestLimits) -> Result<StructuredOutput, ApiError> {
     Ok(grammar("regex", text(value, path)?.to_owned()))
 }
 
-fn lark(value: Value<'_>, path: Path<'_>, _: &Limits) -> Result<StructuredOutput, ApiError> {
+fn lark(value: Value<'_>, path: Path<'_>, _: &RequestLimits) -> Result<StructuredOutput, ApiError> {
     let definition = text(value, path)?;
     if definition.lines().any(is_ebnf_rule) {
         return Err(path.unsupported("expected a grammar in Lark (`start: …`), found rules with `::=`"));
@@ -112,7 +112,7 @@ fn is_ebnf_rule(line: &str) -> bool {
 }
 
 /// Reads a schema, which may be an object or its JSON text.
-fn json(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<StructuredOutput, ApiError> {
+fn json(value: Value<'_>, path: Path<'_>, limits: &RequestLimits) -> Result<StructuredOutput, ApiError> {
     let Some(text) = value.as_str() else {
         return Ok(StructuredOutput::Schema(format::schema(Some(value), path, limits)?.into_string()));
     };
@@ -127,7 +127,7 @@ fn json(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<StructuredO
 }
 
 /// The alternatives in a list of texts as a rule in Lark, which quotes texts as JSON does.
-fn choice(value: Value<'_>, path: Path<'_>, _: &Limits) -> Result<StructuredOutput, ApiError> {
+fn choice(value: Value<'_>, path: Path<'_>, _: &RequestLimits) -> Result<StructuredOutput, ApiError> {
     let list = value.as_list().filter(|list| !list.is_empty());
     let list = list.ok_or_else(|| path.expected("a list of texts, at least one", value))?;
     let quoted = |(index, item)| Ok(serde_json::Value::from(text(item, path.element(index))?).to_string());

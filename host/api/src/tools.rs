@@ -13,7 +13,7 @@ use super::raw::{self, Json};
 use super::request::Defaults;
 use contract::ToolKind;
 use grammar::{TextGrammar, ToolDefinition};
-use model::prompt::ToolDeclaration;
+use prompt::ToolDeclaration;
 
 pub(crate) use choice::{ALLOWED_FIELDS, ALLOWED_TOOLS, Allowed, ToolChoiceField, choice};
 pub(crate) const TOOLS: Field<List<'_>> = Field::new("tools", "at most 512");
@@ -172,7 +172,7 @@ impl ToolBounds {
         Self {
             tools: limits.tools,
             values: limits.tool_values,
-            bytes: limits.conversation_bytes(defaults.context),
+            bytes: defaults.prompt_limits.conversation_bytes(defaults.context),
         }
     }
 }

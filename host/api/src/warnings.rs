@@ -7,7 +7,7 @@
 use super::error::ApiError;
 use super::fields::{Kinds, Row, Shape, Support, TYPE, Tables};
 use super::json::{Object, Path, Repeated, Value};
-use model::printable::printable;
+use net::printable::printable;
 
 /// Most warnings of one request; further lines are dropped.
 const MAX_WARNINGS: usize = 16;

@@ -1,7 +1,7 @@
 //! Conversations around one turn of the model, as messages in the form that a template takes.
 
 use jinja::{Error, Origin, Text, Value};
-use model::prompt::spell_call_id;
+use prompt::spell_call_id;
 use serde_json::json;
 
 use crate::probes::TOOLS;

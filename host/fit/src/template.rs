@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use jinja::{Error, Limits, Origin, Template, Text, Value};
-use model::{CpuBudget, TemplateFiles};
+use model::TemplateFiles;
 use serde_json::json;
+use system::CpuBudget;
 
 use crate::conversation::{Carrier, Context, Conversations, Reasoning, Turn};
 use crate::probes::{Declared, Probe, TOOLS, parameters};

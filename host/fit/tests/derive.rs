@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use fit::{Delimiters, Underived, derive};
-use model::{CpuBudget, TemplateFiles};
+use model::TemplateFiles;
 use serde_json::{Value, json};
+use system::CpuBudget;
 
 const OBJECTS: &str = include_str!("derive/objects.jinja");
 const PAIRS: &str = include_str!("derive/pairs.jinja");

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::McpError;
 use super::values::ValueCounter;
-use model::limits::McpLimits;
+use crate::limits::McpLimits;
 
 /// Seconds for which unused allowance is kept.
 const BURST: f64 = 4.0;

@@ -72,7 +72,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::{Allowance, BoundedLines, McpError};
-    use model::limits::McpLimits;
+    use crate::limits::McpLimits;
 
     fn allowance() -> Arc<Allowance> {
         Allowance::new("test".into(), &McpLimits { messages_per_second: 1, ..McpLimits::default() })

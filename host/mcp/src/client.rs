@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::allowance::Allowance;
 use super::error::McpError;
 use super::screen::Screen;
-use model::observe::SpanContext;
+use net::trace::SpanContext;
 
 /// Maximum number of pages of a tool list that are requested.
 const PAGES: usize = 32;

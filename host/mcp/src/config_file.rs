@@ -21,7 +21,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
 use super::config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTransport};
-use model::tls;
+use net::tls;
 
 /// Fault in a configuration, as one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

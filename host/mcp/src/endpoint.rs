@@ -12,8 +12,8 @@ use super::allowance::Allowance;
 use super::config::UrlEndpoint;
 use super::error::McpError;
 use super::request_url::PublicResolver;
-use model::limits::McpLimits;
-use model::tls;
+use crate::limits::McpLimits;
+use net::tls;
 
 /// Time limit of connecting.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -6,9 +6,9 @@ use std::time::Duration;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use model::limits::MESSAGE_BYTES;
-use model::printable::shortened;
-use model::tls::untrusted;
+use net::printable::MESSAGE_BYTES;
+use net::printable::shortened;
+use net::tls::untrusted;
 
 /// Failure of a tool server or of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

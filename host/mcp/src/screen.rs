@@ -159,7 +159,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     use super::*;
-    use model::limits::McpLimits;
+    use crate::limits::McpLimits;
 
     #[tokio::test]
     async fn late_answer_is_not_taken_for_the_handshakes() {

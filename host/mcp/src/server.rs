@@ -14,9 +14,10 @@ use super::config::{Approval, Endpoint, ServerConfig};
 use super::endpoint::HttpEndpoint;
 use super::error::McpError;
 use super::{http, output, stdio};
-use model::limits::{MESSAGE_BYTES, McpLimits};
-use model::observe::{SpanContext, Trace};
-use model::printable::{cut, shortened};
+use crate::limits::McpLimits;
+use net::printable::MESSAGE_BYTES;
+use net::printable::{cut, shortened};
+use net::trace::{SpanContext, Trace};
 
 /// Time after a failed connection in which it isn't tried again: requests get the same error
 /// meanwhile.

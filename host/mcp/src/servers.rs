@@ -7,7 +7,7 @@ use super::config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint};
 use super::config_file::header;
 use super::request_url::{RequestUrls, UrlError};
 use super::server::{McpServer, register_metrics};
-use model::limits::McpLimits;
+use crate::limits::McpLimits;
 
 /// The operator's servers, and whether requests may bring others. Cheap to clone.
 #[derive(Debug, Clone, Default)]

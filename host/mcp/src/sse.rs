@@ -16,8 +16,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use super::allowance::Allowance;
 use super::endpoint::HttpEndpoint;
 use super::error::McpError;
-use model::sse::SseReader;
-use model::tls::untrusted;
+use net::sse::SseReader;
+use net::tls::untrusted;
 
 const EVENT_STREAM: &str = "text/event-stream";
 

@@ -20,7 +20,7 @@ use super::allowance::Allowance;
 use super::bounded::BoundedLines;
 use super::client::Connection;
 use super::error::McpError;
-use model::limits::McpLimits;
+use crate::limits::McpLimits;
 
 /// Environment variables that a server inherits from the host; none of them holds secrets of the
 /// host.

@@ -5,7 +5,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::accounts::{Principal, leading_bytes};
-use crate::prompt::{Conversation, Role};
+use prompt::{Conversation, Role};
 
 /// Number of ids of a raw prompt that are hashed.
 const IDS: usize = 256;
@@ -67,7 +67,7 @@ fn text(hash: &mut Sha256, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::Message;
+    use prompt::Message;
 
     fn one() -> Principal {
         Principal::new("one")

@@ -17,7 +17,7 @@ use super::parsers::{ParserBinding, ParserRequest};
 use super::served::Served;
 use crate::accounts::Caller;
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
-use crate::printable::printable;
+use net::printable::printable;
 
 impl Job {
     /// Whether a grammar may have to be compiled for the job.

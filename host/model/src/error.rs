@@ -2,8 +2,8 @@
 
 use engine::SubmitError;
 
-use crate::prompt::{RenderError, TokenizeError};
 use crate::replay::NoRule;
+use prompt::{RenderError, TokenizeError};
 
 /// Error of a job that can't be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

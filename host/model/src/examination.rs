@@ -6,7 +6,6 @@ use engine::cuda::{DeviceInfo, Survey, choose_device};
 use engine::models::{LoadError, ModelConfig, Weights};
 
 use super::context_cut::ContextCut;
-use super::hub::{self, Need};
 use super::load::source_elsewhere;
 use super::load_error::ModelLoadError;
 use super::locate::NotFound;
@@ -14,7 +13,7 @@ use super::options::{LoadFormat, ModelOptions};
 use super::prepared::Prepared;
 use super::runner::{cpu_only, cpu_options};
 use super::shared::{SharedOptions, SharedParts};
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 use crate::parsers::Serving;
 
 /// A model that could be served.
@@ -67,9 +66,9 @@ impl Examination {
     pub fn of(
         options: &ModelOptions,
         shared: &SharedOptions,
-        limits: &Limits,
+        limits: &ModelLimits,
     ) -> Result<Self, ModelLoadError> {
-        if let Some(name) = hub::lacking(options.model.as_deref(), Need::of(options)) {
+        if let Some(name) = hub::lacking(options.model.as_deref(), options.need()) {
             return Err(NotFound::Cache { model: name.to_string() }.into());
         }
         let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;

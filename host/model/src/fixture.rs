@@ -10,7 +10,7 @@ use super::served::Model;
 use super::shared::SharedParts;
 use super::source::TokenSource;
 use super::{EngineChoice, ModelOptions, SharedOptions};
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 use crate::mask::GrammarShare;
 use parsers::{CompileCache, ParserLimits, Runtime};
 
@@ -20,7 +20,7 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     let mut script = tempfile::NamedTempFile::new().unwrap();
     script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
     let options = ModelOptions::new("none", EngineChoice::Replay(script.path().to_owned()));
-    let limits = Limits::default();
+    let limits = ModelLimits::default();
     let shared = SharedOptions { parser_cache: Some(parser_cache()), ..SharedOptions::default() };
     let shared = SharedParts::new(&shared, &limits.parser).unwrap();
     let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();

@@ -1,8 +1,8 @@
 //! A job: a protocol's request to a model for one turn, in types that belong to no protocol.
 
-use crate::observe::Trace;
-use crate::prompt::Conversation;
 use grammar::Demand;
+use net::trace::Trace;
+use prompt::Conversation;
 
 /// Request for one turn.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -17,13 +17,13 @@ use super::runner::RunnerOptions;
 use super::served::{Model, Served};
 use super::shared::SharedParts;
 use super::source::{EngineChoice, TokenSource};
-use crate::hub::{self, DownloadProgress, Need};
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 use crate::mask::Grammars;
 use crate::observe::ModelMetrics;
-use crate::prompt::Tokenizer;
-use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
+use hub::DownloadProgress;
+use prompt::Tokenizer;
+use remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 
 /// How far the load of a model is.
 #[derive(Debug, Clone, Copy)]
@@ -40,10 +40,10 @@ impl Model {
     pub(super) fn load(
         options: &ModelOptions,
         shared: &SharedParts,
-        limits: &Limits,
+        limits: &ModelLimits,
         progress: &mut dyn FnMut(&str, LoadProgress<'_>),
     ) -> Result<Self, ModelLoadError> {
-        hub::fetch_missing(options.model.as_deref(), Need::of(options), &mut |download| {
+        hub::fetch_missing(options.model.as_deref(), options.need(), &mut |download| {
             progress(&download.model.to_string(), LoadProgress::Download(download));
         })?;
         let prepared = Prepared::read(options, shared, limits)?;
@@ -78,7 +78,7 @@ impl Model {
             created,
             context_cut,
             chat,
-            format: format.with_context(limits, source.info().context),
+            format: format.with_context(&limits.prompt, source.info().context),
             grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars)),
             tokenizer,
             parsers,
@@ -101,7 +101,7 @@ impl Model {
 pub(super) fn source_elsewhere(
     options: &ModelOptions,
     prepared: &Prepared,
-    limits: &Limits,
+    limits: &ModelLimits,
 ) -> Result<Option<(TokenSource, Option<ContextCut>)>, ModelLoadError> {
     let Prepared { name, names, label, tokenizer, context, .. } = prepared;
     match &options.engine {
@@ -145,7 +145,7 @@ fn start_engine(
     runner: LocalRunner,
     options: &ModelOptions,
     shared: &SharedParts,
-    limits: &Limits,
+    limits: &ModelLimits,
 ) -> TokenSource {
     let local = LocalOptions {
         batch_tokens: runner.shape().batch_tokens,
@@ -165,7 +165,7 @@ fn start_remote(
     engines: &EngineList,
     options: &ModelOptions,
     model: RemoteModel,
-    limits: &Limits,
+    limits: &ModelLimits,
 ) -> Result<TokenSource, ModelLoadError> {
     let options = RemoteOptions {
         engines: engines.clone(),

@@ -12,7 +12,7 @@ pub enum ModelLoadError {
     Locate(#[from] super::locate::NotFound),
     /// A model of the hub can't be had.
     #[error("--model {0}")]
-    Hub(#[from] super::hub::HubError),
+    Hub(#[from] hub::HubError),
     /// `config.json` can't be read.
     #[error("{file}: {reason}")]
     Config {
@@ -26,13 +26,13 @@ pub enum ModelLoadError {
     File(#[from] engine::FileError),
     /// Tokenizer, template or generation defaults are missing or broken.
     #[error(transparent)]
-    Prompt(#[from] crate::prompt::ChatFilesError),
+    Prompt(#[from] prompt::ChatFilesError),
     /// The engine can't run the model.
     #[error(transparent)]
     Engine(#[from] engine::models::LoadError),
     /// The remote engines can't be used.
     #[error(transparent)]
-    Remote(#[from] crate::remote::RemoteError),
+    Remote(#[from] remote::RemoteError),
     /// The replay file is broken.
     #[error(transparent)]
     Replay(#[from] crate::replay::ScriptError),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{FileError, GgufFiles, ModelFiles};
 
-use super::hub::{self, CachedModel, HubName};
+use hub::{CachedModel, hub_name, is_gguf};
 
 /// Name of the embedded model, which is the default. The scripts in its folder make it.
 pub(super) const EMBEDDED_NAME: &str = "qwen3-tiny";
@@ -86,11 +86,11 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
             several => Err(not_found(&format!("holds several models; give one: {}", names_of(several)))),
         };
     }
-    if GgufFiles::is_gguf(path) || (is_gguf(path) && path.exists()) {
+    if GgufFiles::is_gguf(path) || (is_gguf(model) && path.exists()) {
         open_gguf(path)
     } else if path.exists() {
         Err(not_found("this is a file, but no GGUF file; give that, or the directory that holds config.json"))
-    } else if is_gguf(path) {
+    } else if is_gguf(model) {
         Err(not_found("no such file"))
     } else {
         Err(not_found("no such directory, and no name on the hub (ORG/NAME[@REVISION][:QUANT])"))
@@ -102,19 +102,6 @@ fn open_gguf(path: &Path) -> Result<Located, NotFound> {
     Ok(Located { name: files.model_name(), files: ModelFiles::Gguf(files) })
 }
 
-/// The model's name on the hub, if it is given by one: nothing here is called so, and it isn't a
-/// GGUF file in a folder.
-pub(super) fn hub_name(model: &str) -> Option<HubName> {
-    if Path::new(model).exists() {
-        return None;
-    }
-    HubName::parse(model).filter(|name| !is_gguf(Path::new(name.repository())))
-}
-
-fn is_gguf(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
-}
-
 /// GGUF files of a directory that holds no model in another form, each model's first part only, in
 /// the order of their names. Projectors of images are no models.
 fn only_gguf_files(directory: &Path) -> Vec<PathBuf> {
@@ -123,7 +110,7 @@ fn only_gguf_files(directory: &Path) -> Vec<PathBuf> {
     }
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let is_model = |path: &PathBuf| is_gguf(path) && !name(path).starts_with("mmproj");
+    let is_model = |path: &PathBuf| is_gguf(&name(path)) && !name(path).starts_with("mmproj");
     let is_first = |path: &PathBuf| !name(path).contains("-of-") || name(path).contains("-00001-of-");
     let files = entries.map(|entry| entry.path());
     let mut files: Vec<PathBuf> = files.filter(|path| is_model(path) && is_first(path)).collect();

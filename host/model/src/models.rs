@@ -16,7 +16,7 @@ use super::options::ModelOptions;
 use super::parsers::ParserReport;
 use super::served::Model;
 use super::shared::{SharedOptions, SharedParts};
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 
 /// The models of a process. Cheap to clone.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl Models {
         first: &ModelOptions,
         others: &[ModelOptions],
         shared: &SharedOptions,
-        limits: &Limits,
+        limits: &ModelLimits,
         progress: &mut dyn FnMut(&str, LoadProgress<'_>),
     ) -> Result<Self, ModelLoadError> {
         let options = || std::iter::once(first).chain(others);
@@ -152,7 +152,7 @@ mod tests {
     use crate::fixture::model_over;
     use crate::job::Job;
     use crate::opening_state::tests::job;
-    use crate::prompt::{Conversation, Message, Role};
+    use prompt::{Conversation, Message, Role};
 
     /// Runner whose device is lost in the first step.
     struct Doomed(RunnerShape);

@@ -8,7 +8,9 @@ use engine::{DeviceChoice, SpeculationOptions};
 
 use super::parsers::pins::Pin;
 use super::source::EngineChoice;
-use crate::remote::{EngineKey, EngineKind};
+use hub::Need;
+use net::EngineKey;
+use remote::EngineKind;
 use turn::FaultPolicy;
 
 /// Source of the weights.
@@ -110,6 +112,13 @@ impl ModelOptions {
             context: None,
             chat_template: None,
             served_names: Vec::new(),
+        }
+    }
+    /// What of the model must be on this machine.
+    pub(super) fn need(&self) -> Need {
+        match (&self.engine, self.load_format) {
+            (EngineChoice::Local, LoadFormat::Auto) => Need::Weights,
+            _ => Need::Prompt,
         }
     }
 }

@@ -11,8 +11,8 @@ use super::options::ModelOptions;
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
 use super::shared::SharedParts;
 use super::source::EngineChoice;
-use crate::limits::Limits;
-use crate::prompt::{ChatFiles, ChatFilesError, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::limits::ModelLimits;
+use prompt::{ChatFiles, ChatFilesError, ChatFormat, GenerationDefaults, Tokenizer};
 
 /// Tokens of context of a model whose configuration doesn't say.
 const UNKNOWN_CONTEXT: usize = 32_768;
@@ -41,7 +41,7 @@ impl Prepared {
     pub(super) fn read(
         options: &ModelOptions,
         shared: &SharedParts,
-        limits: &Limits,
+        limits: &ModelLimits,
     ) -> Result<Self, ModelLoadError> {
         let Located { files, name } = locate(options.model.as_deref())?;
         let config = Config::load(&files)?;
@@ -57,7 +57,7 @@ impl Prepared {
         let defaults =
             GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
         let context = options.context.or(config.max_position_embeddings).unwrap_or(UNKNOWN_CONTEXT);
-        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
+        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), &limits.prompt, context)?;
         let facts = ModelFacts::read(&files, &config, &chat, &tokenizer, &format, &defaults.eos_token_ids)?;
         let shows_calls = !facts.turns.is_empty();
         let tokens = ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Token;
 
-use crate::prompt::{Detokenizer, Tokenizer};
+use prompt::{Detokenizer, Tokenizer};
 
 /// Raw tokens that the model read and wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use engine::models::{LoadError, ModelConfig, Progress, Weights};
 use engine::{DeviceChoice, LocalRunner, ModelFiles};
 
 use super::devices::LocalDevices;
-use super::hub::{self, Need};
 use super::load::LoadProgress;
 use super::load_error::ModelLoadError;
 use super::locate::locate;
 use super::options::{KvCacheBytes, LoadFormat};
+use hub::{self, Need};
 
 /// Seed of random weights, which are the same in every process, so that measurements can be
 /// compared.

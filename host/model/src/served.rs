@@ -14,12 +14,12 @@ use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
 use super::tokenize::TokenizerInfo;
 use crate::accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 use crate::mask::Grammars;
 use crate::observe::ModelMetrics;
-use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use crate::record::FileDigests;
-use crate::remote::RemoteEngine;
+use prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use remote::RemoteEngine;
 use turn::FaultPolicy;
 
 mod facts;
@@ -59,7 +59,7 @@ pub(super) struct Served {
     /// Compiler of grammars for this model's tokenizer, for constrained answers.
     pub(super) grammars: Grammars,
     pub(super) defaults: GenerationDefaults,
-    pub(super) limits: Limits,
+    pub(super) limits: ModelLimits,
     /// Places for jobs whose prompt is being made or waits for that; if several principals share
     /// it, also for those that the engine hasn't accepted yet.
     pub(super) waiting_room: WaitingRoom,

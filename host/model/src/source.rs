@@ -6,9 +6,9 @@ use std::str::FromStr;
 use engine::{Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError};
 
 use super::error::StartError;
-use crate::prompt::Conversation;
-use crate::remote::{EngineList, RemoteEngine};
 use crate::replay::Script;
+use prompt::Conversation;
+use remote::{EngineList, RemoteEngine};
 
 /// Value of `--engine`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use super::served::Served;
 use super::text::StreamText;
 use crate::accounts::{Caller, Principal};
 use crate::observe::TurnMeter;
-use crate::prompt::{
+use prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes, drop_oldest,
     spell_history_call_ids,
 };

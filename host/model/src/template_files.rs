@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cpu_budget::CpuBudget;
 use crate::load_error::ModelLoadError;
 use crate::locate::{Located, locate};
-use crate::prompt::{ChatFiles, GenerationDefaults, Tokenizer, response_template};
+use prompt::{ChatFiles, GenerationDefaults, Tokenizer, response_template};
+use system::CpuBudget;
 
 /// CPU time of all renderings of a command: those of known templates take a second or two.
 const RENDERING_TIME: Duration = Duration::from_mins(1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{Logprobs, Token};
 
 use super::echo::{Echo, EchoedToken, PendingEcho};
-use crate::prompt::{Detokenizer, Tokenizer};
+use prompt::{Detokenizer, Tokenizer};
 use turn::{TokenLogprob, TokenLogprobs, TokenText};
 
 /// Converter of one stream's tokens to text. Buffers are reused from step to step.

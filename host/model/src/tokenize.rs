@@ -3,7 +3,7 @@
 use super::error::StartError;
 use super::job::Job;
 use super::served::{Model, Served};
-use crate::prompt::{ChatFiles, RenderError};
+use prompt::{ChatFiles, RenderError};
 
 /// Token ids of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Model {
 impl Served {
     /// Encodes a raw prompt of a client, including control tokens in its text.
     pub(super) fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>, StartError> {
-        let limit = self.source.info().context.saturating_mul(self.limits.prompt_bytes_per_token);
+        let limit = self.limits.prompt.prompt_bytes(self.source.info().context);
         if text.len() > limit {
             return Err(RenderError::TooLong { bytes: text.len(), limit }.into());
         }

@@ -11,9 +11,9 @@ use engine::{Finish, Step, Token};
 use parsers::trace::{CallLog, ParserCall, payload_name};
 use serde_json::{Map, Value, json};
 
-use crate::prompt::Tokenizer;
 use crate::record::line::Line;
 use crate::text::StreamText;
+use prompt::Tokenizer;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
 /// Trace of one answer. Clones are the same trace.

@@ -1,6 +1,10 @@
-//! Bounds of a parser.
+//! Bounds of a parser, with their default values, and the rows of those that the operator can change.
 
 use std::time::Duration;
+
+use bounds::Field::{Time, U32, U64, Usize};
+use bounds::Unit::{Count, Kib, Mib, Milliseconds};
+use bounds::{Bound, Bounded, bound};
 
 /// Bounds of a parser.
 #[derive(Debug, Clone)]
@@ -36,4 +40,16 @@ impl Default for ParserLimits {
             held_bytes: turn::TurnSettings::HELD_BYTES,
         }
     }
+}
+
+impl Bounded for ParserLimits {
+    const HEADING: &'static str = "Limits of parsers";
+    #[rustfmt::skip] // A row per bound.
+    const BOUNDS: &'static [Bound<Self>] = &[
+        bound("parser-memory", Mib, 1..=1024, "Memory of a parser for each stream; parsers in Python need 64", |l| Usize(&mut l.memory_bytes)),
+        bound("parser-call-time", Milliseconds, 1..=10_000, "CPU time of one call of a parser", |l| Time(&mut l.call_time)),
+        bound("parser-share", Count("PERCENT"), 1..=100, "CPU time of a parser, in percent of its stream's duration, beyond the allowance of 200 calls", |l| U32(&mut l.stream_share)),
+        bound("parser-file", Mib, 1..=1024, "Size of a parser's file", |l| U64(&mut l.file_bytes)),
+        bound("parser-held", Kib, 1..=65_536, "Text that a parser may hold undecided", |l| Usize(&mut l.held_bytes)),
+    ];
 }

@@ -3,4 +3,7 @@
 
 pub mod answer;
 pub mod http;
+mod limits;
 pub mod traces;
+
+pub use limits::{HttpLimits, Limits};

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use model::limits::RemoteLimits;
-use model::remote::{EngineKey, EngineKind};
+use net::EngineKey;
+use remote::EngineKind;
+use remote::RemoteLimits;
 
 use super::limits::Switches;
 use super::per_model::{ForModel, PerModel, for_model};

@@ -8,8 +8,8 @@ use anyhow::Context;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use model::remote::{connection_words, read_body};
-use model::tls::with_tls;
+use net::tls::with_tls;
+use net::{connection_words, read_body};
 
 /// Longest answer of a probe, in bytes.
 const MOST: usize = 64 << 10;
@@ -44,7 +44,7 @@ async fn ask(arguments: &HealthArguments) -> anyhow::Result<ExitCode> {
     let answer = client.get(probe.clone()).send().await.map_err(|error| failed(connection_words(&error)))?;
     let status = answer.status();
     let body = read_body(answer, MOST).await.map_err(failed)?;
-    let said = model::printable::Escaped(String::from_utf8_lossy(&body).into_owned()).to_string();
+    let said = net::printable::Escaped(String::from_utf8_lossy(&body).into_owned()).to_string();
     if status.is_success() {
         use std::io::Write as _;
         writeln!(std::io::stdout().lock(), "{said}")?;

@@ -1,8 +1,11 @@
-//! Switches for the limits that have one (`limits::Bounded`). `-h` omits them, `--help` shows each
+//! Switches for the limits that have one (`bounds::Bounded`). `-h` omits them, `--help` shows each
 //! with its default and range.
 
+use bounds::{Bound, Bounded};
+#[cfg(test)]
+mod tests;
+
 use clap::{Arg, ArgMatches, Command};
-use model::limits::{Bound, Bounded};
 
 use super::values::number;
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use api::Protocol;
 use api::stream_check::{MOST_VIOLATIONS, Rule, StreamCheck, Violation, protocol_of};
-use model::printable::Escaped;
+use net::printable::Escaped;
 use serde_json::json;
 
 use system::bounded;

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 
-use model::printable::Escaped;
+use net::printable::Escaped;
 use tracing::Metadata;
 use tracing::field::Field;
 use tracing_subscriber::field::MakeExt as _;
@@ -106,7 +106,7 @@ impl Write for Lines {
 /// hook would wait for stderr. A panic that becomes an error where a library was called is that
 /// error alone.
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    if model::panics::is_caught() {
+    if system::panics::is_caught() {
         return;
     }
     let at = panic.location().map(ToString::to_string).unwrap_or_default();

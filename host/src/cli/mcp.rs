@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use mcp::McpLimits;
 use mcp::{McpConfig, McpServers, RequestUrls};
-use model::limits::McpLimits;
 
 use super::limits::Switches;
 use super::settings_file;

@@ -51,7 +51,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::{ConfigError, Parsed};
-use model::printable::Escaped;
+use net::printable::Escaped;
 use reload::Reload;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use engine::SpeculationOptions;
-use model::limits::RemoteLimits;
 use model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
+use remote::RemoteLimits;
 use turn::{DraftCalls, FaultPolicy};
 
 use super::cache;

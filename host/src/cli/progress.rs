@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use engine::models::Progress;
+use hub::{DownloadProgress, size};
 use model::LoadProgress;
-use model::hub::{DownloadProgress, size};
-use model::printable::Escaped;
+use net::printable::Escaped;
 
 use super::stderr;
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use model::hub::{HubName, Need, PlannedFile, Pull, size};
+use hub::{HubName, Need, PlannedFile, Pull, size};
 
 use super::log::log_to_stderr;
 use super::progress::LoadingLine;

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use model::remote::EngineList;
 use model::{EngineChoice, Model, Models};
+use remote::EngineList;
 use server::http::{ApiKey, Keys, Named};
 use tokio::signal::unix::Signal;
 

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use api::limits::RequestLimits;
 use api::seal::Seal;
 use api::{Defaults, ReasoningEvents};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as _, FromArgMatches as _};
-use model::limits::{Limits, PROMPT_THREADS};
+use model::limits::{ModelLimits, PROMPT_THREADS};
 use model::{LoadProgress, Models};
 use parsers::ParserLimits;
+use prompt::PromptLimits;
 use server::http::{App, Server, install_metrics, largest_body};
+use server::{HttpLimits, Limits};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -83,7 +86,13 @@ pub(super) struct ServeArguments {
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(super) log_level: Option<LogLevel>,
     #[command(flatten)]
-    limits: Switches<Limits>,
+    http_limits: Switches<HttpLimits>,
+    #[command(flatten)]
+    request_limits: Switches<RequestLimits>,
+    #[command(flatten)]
+    prompt_limits: Switches<PromptLimits>,
+    #[command(flatten)]
+    model_limits: Switches<ModelLimits>,
 }
 
 impl ServeArguments {
@@ -103,7 +112,8 @@ impl ServeArguments {
         Ok(Defaults {
             template_arguments: self.template_argument.clone(),
             reasoning_events: self.reasoning_events,
-            limits: limits.clone(),
+            limits: limits.request.clone(),
+            prompt_limits: limits.model.prompt.clone(),
             mcp: self.mcp.servers(&limits.mcp)?,
             seal,
             compaction_prompt: super::compaction::prompt(self.compaction_prompt.as_deref())?,
@@ -113,28 +123,28 @@ impl ServeArguments {
 
     /// The limits, with what `owners` of keys share.
     pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
-        let limits = self.limits.0.clone();
-        let Limits { sequences, waiting_requests: waiting, body_bytes: body, request_memory: memory, .. } =
-            limits;
+        let (http, request) = (self.http_limits.0.clone(), self.request_limits.0.clone());
+        let model = ModelLimits {
+            prompt: self.prompt_limits.0.clone(),
+            parser: self.parser_limits.0.clone(),
+            remote: self.models.remote_limits(),
+            ..self.model_limits.0.clone()
+        };
+        let (sequences, waiting) = (request.sequences, model.waiting_requests);
         let (places, whose) = if owners > 1 { (waiting / 2, "half of ") } else { (waiting, "") };
         anyhow::ensure!(
             sequences <= places,
             "--max-sequences {sequences} is more than {whose}--max-waiting {waiting}: no such request could be sure of its place"
         );
-        let largest = largest_body(&limits, owners);
+        let largest = largest_body(&model, owners);
         anyhow::ensure!(
-            body <= largest,
+            http.body_bytes <= largest,
             "--max-body {} is more than --request-memory {} has room for: set --max-body {} or less, or a larger --request-memory",
-            body >> 20,
-            memory >> 20,
+            http.body_bytes >> 20,
+            model.request_memory >> 20,
             largest >> 20
         );
-        Ok(Limits {
-            parser: self.parser_limits.0.clone(),
-            mcp: self.mcp.limits(),
-            remote: self.models.remote_limits(),
-            ..limits
-        })
+        Ok(Limits { http, request, model, mcp: self.mcp.limits() })
     }
 }
 
@@ -190,7 +200,7 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
     let (store, stored) = tokio::task::block_in_place(|| arguments.store.open())?;
     let mut line = LoadingLine::default();
     let show = &mut |model: &str, progress: LoadProgress<'_>| line.show(model, progress);
-    let load = || Models::load(&first, &others, &shared, &limits, show);
+    let load = || Models::load(&first, &others, &shared, &limits.model, show);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
     if records.is_some() {
         // The digests of files are made once.

@@ -10,7 +10,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use model::limits::LOG_BYTES;
+/// Maximum size of log lines that wait for stderr, in bytes; further lines are lost and counted.
+const LOG_BYTES: usize = 1 << 20;
 
 /// Time that the end of the process waits for stderr to take the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use model::printable::Escaped;
 use model::{Model, Models};
+use net::printable::Escaped;
 
 /// Time for stdout to take the summary; the server serves on without it.
 const PRINT_TIME: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use model::printable::Escaped;
+use net::printable::Escaped;
 
 /// A table with a header.
 pub(super) struct Table<const COLUMNS: usize> {

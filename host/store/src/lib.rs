@@ -9,14 +9,16 @@ mod bounds;
 mod budget;
 mod chunk;
 mod error;
+mod limits;
 mod records;
 mod sqlite;
 mod store;
 mod types;
 
-pub use bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
+pub use self::bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
 pub use budget::{Budget, Payer};
 pub use error::{Error, Full, OpenCause, OpenError, Result, TooLong};
+pub use limits::StoreLimits;
 pub use records::{Evicted, Purge, Record, Stats};
 pub use sqlite::{Options, Schema, Sqlite, Synchronous, backup, is_in_use};
 pub use store::{Reply, Store};

@@ -1,17 +1,20 @@
 //! What the server asks of its system beside sockets: CPU clocks, files within a bound, files that
 //! only this user can have written, machine code among them, permissions, signals to other
-//! processes, random ids, and an answer's clock.
+//! processes, caught panics, random ids, and an answer's clock.
 #![doc = include_str!("../DESIGN.md")]
 
 pub mod bounded;
 mod clock;
 pub mod code_cache;
+mod cpu_budget;
 pub mod cpu_clock;
 pub mod id_seed;
+pub mod panics;
 pub mod permission;
 pub mod private;
 pub mod random;
 pub mod signal;
 
 pub use clock::Clock;
+pub use cpu_budget::CpuBudget;
 pub use id_seed::IdSeed;

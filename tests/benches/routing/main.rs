@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use model::remote::routing::{ReportedLoad, Router, RoutingOptions};
+use remote::routing::{ReportedLoad, Router, RoutingOptions};
 use tests::measure::thread_cpu;
 use tests::routing::{BOUNDED_TREE, Keys, NamedPolicy, OURS, POLICIES, Scenario, conversations, simulate};
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use model::prompt::Tokenizer;
+use prompt::Tokenizer;
 use serde_json::json;
 
 /// Loads the embedded model's tokenizer.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::cache::PrefixCache;
-use model::remote::routing::ReportedLoad;
+use remote::routing::ReportedLoad;
 
 /// Maximum number of requests in the batch.
 const SLOTS: usize = 12;

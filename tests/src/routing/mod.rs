@@ -17,7 +17,7 @@ pub use scenario::{Keys, Scenario};
 pub use simulation::simulate;
 pub use workload::{Conversation, conversations};
 
-use model::remote::routing::RoutingOptions;
+use remote::routing::RoutingOptions;
 
 use policies::{CountingPolicy, Policy, RouterPolicy, Rule};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::remote::routing::{Lease, ReportedLoad, Router, RoutingOptions};
+use remote::routing::{Lease, ReportedLoad, Router, RoutingOptions};
 
 use super::engine::{Engine, Prompt};
 

@@ -29,7 +29,7 @@ async fn answered(client: &mut TcpStream) -> String {
 async fn with_two_places() -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": "Hello." }]));
-    setup.limits.connections = 2;
+    setup.limits.http.connections = 2;
     (TestServer::start(setup).await, folder)
 }
 

@@ -32,7 +32,7 @@ fn request(version: &str, stream: bool) -> String {
 async fn who_half_closes_gets_the_whole_answer() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &rules());
-    setup.limits.keep_alive = std::time::Duration::from_millis(20);
+    setup.limits.http.keep_alive = std::time::Duration::from_millis(20);
     let server = TestServer::start(setup).await;
     for (version, stream, end) in [
         ("1.1", false, "\"status\":\"completed\""),

@@ -129,8 +129,8 @@ async fn server() -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": "Hello." }]));
     // Where the server waits for a request, it closes soon.
-    setup.limits.header_time = std::time::Duration::from_secs(2);
-    setup.limits.idle_time = std::time::Duration::from_secs(2);
+    setup.limits.http.header_time = std::time::Duration::from_secs(2);
+    setup.limits.http.idle_time = std::time::Duration::from_secs(2);
     (TestServer::start(setup).await, folder)
 }
 

@@ -15,8 +15,8 @@ const LONG: Duration = Duration::from_hours(1);
 async fn server(head: Duration, idle: Duration, connections: usize) -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": "Hello." }]));
-    (setup.limits.header_time, setup.limits.idle_time) = (head, idle);
-    setup.limits.connections = connections;
+    (setup.limits.http.header_time, setup.limits.http.idle_time) = (head, idle);
+    setup.limits.http.connections = connections;
     (TestServer::start(setup).await, folder)
 }
 

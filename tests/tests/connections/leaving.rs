@@ -43,11 +43,11 @@ async fn leavers_are_cancelled_and_stayers_are_told() {
     let mut setup = Setup::replay(folder.path(), &rules());
     // The gauge counts the answers of a model in the whole process.
     setup.model.served_names = vec!["leaving".to_owned()];
-    setup.limits.grace = Duration::from_millis(500);
-    setup.limits.slow_reader = Duration::from_secs(1);
-    setup.limits.stream_queue = 4;
-    setup.limits.keep_alive = Duration::from_millis(100);
-    setup.limits.heartbeat = Duration::from_millis(250);
+    setup.limits.http.grace = Duration::from_millis(500);
+    setup.limits.http.slow_reader = Duration::from_secs(1);
+    setup.limits.model.stream_queue = 4;
+    setup.limits.http.keep_alive = Duration::from_millis(100);
+    setup.limits.http.heartbeat = Duration::from_millis(250);
     let server = TestServer::start(setup).await;
     leaving_while_silent_or_streaming(&server).await;
     leaving_before_the_answer(&server).await;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use model::remote::EngineKind;
+use remote::EngineKind;
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::fake_engine::{Action, FakeEngine, Identity, head};

@@ -34,7 +34,7 @@ async fn faulty_once(fault: impl Fn() -> Vec<Action> + Send + Sync + 'static) ->
 async fn is_answered_by_another(fault: impl Fn() -> Vec<Action> + Send + Sync + 'static) {
     let [first, second] = faulty_once(fault).await;
     let server = start(&urls(&[&first, &second]), |setup| {
-        setup.limits.remote.first_token_time = Duration::from_secs(3);
+        setup.limits.model.remote.first_token_time = Duration::from_secs(3);
     })
     .await;
     let answer = ask(&server).await;
@@ -48,8 +48,8 @@ async fn is_answered_by_another(fault: impl Fn() -> Vec<Action> + Send + Sync + 
 async fn refused(actions: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (u16, Value) {
     let engine = FakeEngine::start(move |_, _| actions()).await;
     let server = start(&engine.url(), |setup| {
-        setup.limits.remote.first_token_time = Duration::from_millis(500);
-        setup.limits.remote.token_time = Duration::from_millis(500);
+        setup.limits.model.remote.first_token_time = Duration::from_millis(500);
+        setup.limits.model.remote.token_time = Duration::from_millis(500);
     })
     .await;
     let answer = ask(&server).await;
@@ -92,7 +92,7 @@ async fn an_engine_that_nobody_listens_at_is_passed_over() {
     let [first, second] = faulty_once(Vec::new).await;
     let server = start(&urls(&[&first, &second]), |setup| {
         // The request has to find out, not the health checks.
-        setup.limits.remote.health_time = Duration::from_hours(1);
+        setup.limits.model.remote.health_time = Duration::from_hours(1);
     })
     .await;
     first.kill().await;
@@ -161,7 +161,8 @@ async fn answer_broken_behind_its_first_token_fails_once() {
     for cut in cuts {
         let engine = FakeEngine::start(move |_, _| cut.clone()).await;
         let server =
-            start(&engine.url(), |setup| setup.limits.remote.token_time = Duration::from_millis(500)).await;
+            start(&engine.url(), |setup| setup.limits.model.remote.token_time = Duration::from_millis(500))
+                .await;
         let answer = post(server.address, "/v1/responses", &question(true)).await;
         let kinds = kinds(&answer);
         assert_eq!(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::remote::EngineKind;
+use remote::EngineKind;
 use serde_json::{Value, json};
 use tests::client::{Answer, get, post};
 use tests::fake_engine::{
@@ -146,7 +146,7 @@ async fn what_has_no_token_resets_no_timer() {
             .await;
             let server = start(&engine.url(), |setup| {
                 setup.model.engine_kind = Some(kind);
-                setup.limits.remote.token_time = Duration::from_millis(500);
+                setup.limits.model.remote.token_time = Duration::from_millis(500);
             })
             .await;
             let answer = post(server.address, "/v1/responses", &crate::setup::question(false)).await;
@@ -185,7 +185,7 @@ async fn engines_own_facts_are_read_up_to_a_bound() {
             })
             .await;
             // One scrape, and none for an hour.
-            let once = |setup: &mut Setup| setup.limits.remote.health_time = Duration::from_hours(1);
+            let once = |setup: &mut Setup| setup.limits.model.remote.health_time = Duration::from_hours(1);
             let server = start(&engine.url(), once).await;
             engine.received.wait_until(|log| log.lies() == 1).await;
             let sent = sent.load(Ordering::SeqCst);

@@ -41,7 +41,7 @@ async fn engine_that_streams_is_alive_despite_missed_checks() {
     .await;
     let server = start(&engine.url(), |setup| {
         // A machine under load may deliver nothing for half a second.
-        setup.limits.remote.probe_time = Duration::from_secs(1);
+        setup.limits.model.remote.probe_time = Duration::from_secs(1);
     })
     .await;
     let mut client = open(server.address, json_request("/v1/responses", question(true).to_string())).await;
@@ -106,8 +106,8 @@ async fn time_between_tokens_holds_from_the_first_token_on() {
     })
     .await;
     let server = start(&engine.url(), |setup| {
-        setup.limits.remote.first_token_time = Duration::from_hours(1);
-        setup.limits.remote.token_time = Duration::from_millis(300);
+        setup.limits.model.remote.first_token_time = Duration::from_hours(1);
+        setup.limits.model.remote.token_time = Duration::from_millis(300);
     })
     .await;
     // The answer's head comes while the first token is awaited, so the timer runs by then.
@@ -138,7 +138,7 @@ async fn requests_failing_or_ending_before_the_head_count() {
     .await;
     let server = start(&engine.url(), |setup| {
         // The requests have to find out, not the health checks.
-        setup.limits.remote.health_time = Duration::from_hours(1);
+        setup.limits.model.remote.health_time = Duration::from_hours(1);
     })
     .await;
     // The process counts for all its tests, and another's engine may have had this port.

@@ -51,7 +51,7 @@ async fn key_is_sent_and_another_models_engine_is_refused() {
         setup.model.engine = other.url().parse().expect("a URL");
         setup
     };
-    let error = model::Models::load(&setup.model, &[], &setup.shared, &setup.limits, &mut |_, _| {});
+    let error = model::Models::load(&setup.model, &[], &setup.shared, &setup.limits.model, &mut |_, _| {});
     let error = error.err().expect("it is another model's").to_string();
     assert!(error.contains("other tokens than --model"), "{error}");
 }

@@ -53,7 +53,7 @@ async fn waiting_requests_of_one_key_leave_room_for_another() {
     .await;
     let server = start(&engine.url(), |setup| {
         two_keys(setup);
-        setup.limits.waiting_requests = PLACES;
+        setup.limits.model.waiting_requests = PLACES;
     })
     .await;
     let mut waiting = JoinSet::new();

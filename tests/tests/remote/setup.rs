@@ -17,7 +17,7 @@ pub(crate) async fn server_for(engines: &str) -> TestServer {
 pub(crate) async fn start(engines: &str, change: impl FnOnce(&mut Setup)) -> TestServer {
     let mut setup = Setup::default();
     setup.model.engine = engines.parse::<EngineChoice>().expect("URLs");
-    setup.limits.remote.health_time = Duration::from_millis(20);
+    setup.limits.model.remote.health_time = Duration::from_millis(20);
     change(&mut setup);
     TestServer::start(setup).await
 }

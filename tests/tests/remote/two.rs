@@ -55,7 +55,7 @@ async fn dying_engine_takes_only_its_own_streams_with_it() {
     };
     let (dying, living) = (engine(Arc::new(Semaphore::new(0))).await, engine(Arc::clone(&go_on)).await);
     let server = start(&urls(&[&dying, &living]), |setup| {
-        setup.limits.remote.token_time = Duration::from_mins(1);
+        setup.limits.model.remote.token_time = Duration::from_mins(1);
     })
     .await;
     let begun = AtomicUsize::new(0);

@@ -142,7 +142,7 @@ fn bare_error(answer: &str, status: u16) -> Value {
 async fn unreadable_heads_get_the_whole_error_object() {
     let mut setup = Setup::default();
     // Headers may be larger than the maximum length of a request target.
-    setup.limits.header_bytes = 128 << 10;
+    setup.limits.http.header_bytes = 128 << 10;
     let server = TestServer::start(setup).await;
     let many = format!("GET /health HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x: y\r\n".repeat(100));
     let large = format!("GET /health HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "y".repeat(200 << 10));

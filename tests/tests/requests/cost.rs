@@ -47,7 +47,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn packed_bodies_are_read_within_the_bound_on_bodies() {
     let mut setup = Setup::default();
-    setup.limits.body_bytes = 1 << 20;
+    setup.limits.http.body_bytes = 1 << 20;
     let server = TestServer::start(setup).await;
     let zstd = zstd::encode_all(HELLO.as_bytes(), 1).expect("memory");
     for (body, encoding) in [(gzip(HELLO.as_bytes()), "gzip"), (zstd, "zstd")] {
@@ -91,7 +91,7 @@ async fn first_answered(mut one: TcpStream, mut other: TcpStream) -> ([u8; 12], 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_share_a_memory_with_some_for_small_ones() {
     let mut setup = Setup::default();
-    setup.limits.request_memory = 16 << 20;
+    setup.limits.model.request_memory = 16 << 20;
     let server = TestServer::start(setup).await;
     // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for
     // the other, whichever that is.
@@ -123,7 +123,7 @@ async fn bodies_share_a_memory_with_some_for_small_ones() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn name_that_used_its_cpu_time_waits_and_no_other() {
     let mut setup = Setup::default();
-    setup.limits.request_cpu = 1;
+    setup.limits.model.request_cpu = 1;
     setup.keys = ["a=greedy", "a=of-the-same-name", "modest"].map(str::to_owned).into();
     let server = TestServer::start(setup).await;
     let large = format!("{{\"model\": \"qwen3-tiny\", \"input\": [{}1]}}", "[1,2,3],".repeat(1 << 19));
@@ -154,7 +154,7 @@ async fn counting_large_inputs_spends_only_its_keys_time() {
         ("/v1/messages/count_tokens", json!([{ "role": "user", "content": large }])),
     ] {
         let mut setup = Setup::default();
-        setup.limits.request_cpu = 1;
+        setup.limits.model.request_cpu = 1;
         setup.keys = vec!["greedy".to_owned(), "modest".to_owned()];
         let server = TestServer::start(setup).await;
         let body = json!({ "model": "qwen3-tiny", "input": field, "messages": field }).to_string();
@@ -183,7 +183,7 @@ fn many(field: &str, part: &str, count: usize, rest: &str) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_of_many_small_things_are_refused_by_name() {
     let mut setup = Setup::default();
-    setup.limits.tool_values = 10_000;
+    setup.limits.request.tool_values = 10_000;
     let server = TestServer::start(setup).await;
     let input = r#", "input": "Hello""#;
     let schema = |bytes| {

@@ -48,7 +48,7 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
     }
     cut_tokenizer(&model.join("tokenizer.json"), rows(name));
     if name == KIMI {
-        let ranks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/model/tests/prompt/tiktoken");
+        let ranks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/prompt/tests/prompt/tiktoken");
         cut_ranks(&ranks, &model, rows(name));
         std::fs::remove_file(model.join("tokenizer.json")).expect("removed");
         let text = std::fs::read_to_string(model.join("config.json")).expect("a configuration");

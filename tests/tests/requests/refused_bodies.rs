@@ -22,8 +22,8 @@ const NEVER: Duration = Duration::from_hours(1);
 /// `rest_time`.
 async fn server(limit: usize, rest_time: Duration) -> TestServer {
     let mut setup = Setup::default();
-    setup.limits.body_bytes = limit;
-    setup.limits.rest_time = rest_time;
+    setup.limits.http.body_bytes = limit;
+    setup.limits.http.rest_time = rest_time;
     TestServer::start(setup).await
 }
 

@@ -60,9 +60,9 @@ fn of(key: &'static str, n: usize, tokens: usize) -> Request<Full<Bytes>> {
 async fn long_answers_of_one_key_keep_no_other_key_out() {
     let mut setup = Setup { keys: vec!["one".to_owned(), "two".to_owned()], ..Setup::default() };
     setup.model.served_names = vec!["shared".to_owned()];
-    setup.limits.waiting_requests = 64;
+    setup.limits.model.waiting_requests = 64;
     // No client is slow: what one key's clients don't read is no reason to pause.
-    setup.limits.stream_queue = 65_536;
+    setup.limits.model.stream_queue = 65_536;
     let server = TestServer::start(setup).await;
     let stats = || server.model.engine_stats();
     let mut long: Vec<Open> = Vec::new();

@@ -16,9 +16,9 @@ use super::listing::Listing;
 use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
 use super::turn_record::{RecordedCall, TurnRecord};
 use grammar::ToolChoice;
-use model::limits::McpLimits;
-use model::prompt::Role;
+use mcp::McpLimits;
 use model::{EndedTurn, Job, Model, RawTurn, StartError, TurnStream};
+use prompt::Role;
 use turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 
 /// Makes the failure to report when a turn can't be started.

@@ -6,9 +6,9 @@ use super::agent_loop::{AgentLoop, Refusal};
 use super::compaction::{Compaction, Occasion, is_worth_it, summary_job};
 use super::event::{AnswerEvent, AnswerEventRef};
 use super::hosted::Hosted;
-use model::limits::McpLimits;
-use model::prompt::{RenderError, Role};
+use mcp::McpLimits;
 use model::{Choices, Echo, EndedTurn, Job, Model, RawStep, RawTurn, StartError, Truncation};
+use prompt::{RenderError, Role};
 use turn::{TokenLogprobs, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.

@@ -9,9 +9,9 @@ use futures_util::stream::FuturesUnordered;
 
 use super::toolbox::Route;
 use model::AnswerContext;
-use model::observe::Trace;
 use model::record::RecordedInput;
 use model::record::line::{Line, ToolLine};
+use net::trace::Trace;
 
 /// A call's id, and its output or error.
 type EndedCall = (String, Result<String, String>);

@@ -15,7 +15,7 @@ use contract::{Payload, ToolKind};
 use grammar::ToolDefinition;
 use mcp::{McpServer, McpTool};
 use model::Job;
-use model::prompt::ToolDeclaration;
+use prompt::ToolDeclaration;
 
 /// Error of an approved call whose tool no longer exists.
 pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";

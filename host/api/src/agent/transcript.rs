@@ -2,7 +2,7 @@
 //! reasoning, then text, then calls; their results follow it. Output in another order begins a new
 //! message, so that the order is kept.
 
-use model::prompt::{HistoryCall, Message, Role};
+use prompt::{HistoryCall, Message, Role};
 use turn::{ItemHead, TurnEvent};
 
 /// Messages of one turn.

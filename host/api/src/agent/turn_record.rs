@@ -6,7 +6,7 @@ use serde_json::json;
 use super::event::{AnswerEvent, CallKind, Consent, ServerEvent};
 use super::toolbox::{Route, Toolbox};
 use super::transcript::Transcript;
-use model::prompt::Message;
+use prompt::Message;
 use turn::{ItemHead, ItemStatus, TurnEvent};
 
 /// Record of the current turn.

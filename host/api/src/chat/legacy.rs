@@ -6,7 +6,7 @@ use super::super::error::ApiError;
 use super::super::history::History;
 use super::super::json::{Object, Value};
 use super::fields;
-use model::prompt::{Content, HistoryCall};
+use prompt::{Content, HistoryCall};
 
 /// Name and arguments of a call of a function.
 pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {

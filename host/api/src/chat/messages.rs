@@ -12,8 +12,8 @@ use super::super::tools::{CUSTOM, FUNCTION};
 use super::super::warnings::Warnings;
 use super::fields;
 use super::legacy;
-use model::printable::printable;
-use model::prompt::{HistoryCall, Message, Role};
+use net::printable::printable;
+use prompt::{HistoryCall, Message, Role};
 
 /// Reads `messages` into the conversation.
 pub(super) fn messages(

@@ -13,10 +13,10 @@ use super::super::warnings::Warnings;
 use super::fields;
 use super::machine::{ChatMachine, OutputOptions};
 use super::messages;
+use crate::limits::RequestLimits;
 use grammar::Demand;
-use model::limits::Limits;
-use model::prompt::Conversation;
 use model::{Beginning, Job, SamplingRequest};
+use prompt::Conversation;
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ pub(crate) fn read(
 
 /// Number of alternatives to list with each token of the content; `None` if no log-probabilities
 /// are asked for.
-fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
+fn logprobs(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<u8>, ApiError> {
     let top = options::alternatives(body, fields::TOP_LOGPROBS, limits)?.unwrap_or(0);
     if body.get(fields::LOGPROBS)? == Some(true) {
         return Ok(Some(top));

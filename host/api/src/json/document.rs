@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::super::error::ApiError;
 use super::scan::{self, Values};
 use super::{Object, Path, Value};
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 /// Most repeated names that are kept of one body.
 const MAX_REPEATED: usize = 16;
@@ -60,7 +60,7 @@ impl Document {
     /// # Errors
     /// 400 where the body is no JSON, nests deeper than allowed, has too many fields, or is no
     /// object.
-    pub fn read(body: Bytes, limits: &Limits) -> Result<Self, ApiError> {
+    pub fn read(body: Bytes, limits: &RequestLimits) -> Result<Self, ApiError> {
         let document = Self { text: body, ..Self::new(limits) };
         let text = document.check()?;
         match Value::new(text, &document) {
@@ -126,7 +126,7 @@ impl Document {
     }
 
     /// An empty document.
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &RequestLimits) -> Self {
         Self {
             text: Bytes::new(),
             fields: Vec::new(),

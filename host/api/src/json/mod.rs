@@ -25,12 +25,12 @@ pub(crate) use value::{Elements, Text, Value};
 #[cfg(test)]
 use super::warnings::Warnings;
 #[cfg(test)]
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 /// Calls `read` with `value` as a reader of requests sees it.
 #[cfg(test)]
 pub(crate) fn with_value<T>(value: &serde_json::Value, read: impl FnOnce(Value<'_>) -> T) -> T {
-    let document = Document::new(&Limits::default());
+    let document = Document::new(&RequestLimits::default());
     read(Value::new(&value.to_string(), &document))
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::super::error::ApiError;
-use model::printable::printable;
+use net::printable::printable;
 
 /// Path of a value in the body. It becomes text only in an error message.
 #[derive(Debug, Clone, Copy)]

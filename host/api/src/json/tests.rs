@@ -3,10 +3,10 @@
 use super::super::error::ApiError;
 use super::super::fields::Shape;
 use super::{Document, Field, List, Object, Path, Value};
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 fn document(body: &str) -> Result<Document, ApiError> {
-    Document::read(body.to_owned().into(), &Limits::default())
+    Document::read(body.to_owned().into(), &RequestLimits::default())
 }
 
 /// Calls `read` with the opened body.
@@ -36,7 +36,7 @@ fn bad_json_and_other_values_are_named() {
     for text in [r#"{"a":"\ud83d"}"#, r#"{"a":"\ude00"}"#, r#"{"a":"\ud83d\n"}"#, r#"{"a":"\ud83d\ud83d"}"#] {
         assert_eq!(refusal(text), half, "{text}");
     }
-    assert!(Document::read(b"{\"a\":\"\xff\"}"[..].into(), &Limits::default()).is_err());
+    assert!(Document::read(b"{\"a\":\"\xff\"}"[..].into(), &RequestLimits::default()).is_err());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn of_fields_of_one_name_the_last_counts() {
 
 #[test]
 fn fields_are_counted_before_they_are_laid_out() {
-    let limits = Limits { json_fields: 3, ..Limits::default() };
+    let limits = RequestLimits { json_fields: 3, ..RequestLimits::default() };
     let read = |body: &str| {
         let document = Document::read(body.to_owned().into(), &limits)?;
         document.body().get(Field::<Object<'_>>::new("a", "")).map(|_| ())

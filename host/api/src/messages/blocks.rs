@@ -7,8 +7,8 @@ use super::super::error::ApiError;
 use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::super::warnings::Warnings;
 use super::fields;
-use model::printable::printable;
-use model::prompt::Content;
+use net::printable::printable;
+use prompt::Content;
 
 /// Text of a document's source.
 const DATA: Required<&str> = Field::new("data", "").required();

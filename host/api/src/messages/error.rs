@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::super::error::ApiError;
 use super::fields::NO_THREADS;
 use model::StartError;
-use model::printable::printable;
-use model::prompt::RenderError;
+use net::printable::printable;
+use prompt::RenderError;
 use turn::TurnFailure;
 
 /// `{"type": "error", "error": {"type", "message"}, "request_id"}`.

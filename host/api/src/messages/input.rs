@@ -10,8 +10,8 @@ use super::super::warnings::Warnings;
 use super::THINKING;
 use super::blocks;
 use super::fields;
-use model::printable::printable;
-use model::prompt::{Content, HistoryCall, Message, Role};
+use net::printable::printable;
+use prompt::{Content, HistoryCall, Message, Role};
 
 /// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting.
 /// The line differs in every request, so it is left out: with it in the prompt, no two requests

@@ -14,8 +14,8 @@ use super::fields;
 use super::machine::MessagesMachine;
 use super::{input, tools};
 use grammar::Demand;
-use model::prompt::{Conversation, Message, Role};
 use model::{Beginning, Job};
+use prompt::{Conversation, Message, Role};
 
 /// A request whose body was read and checked.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::super::format::{self, AnswerFormat, Naming};
 use super::super::json::Object;
 use super::fields;
 use super::input_items::{Input, is_of};
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 /// The settings that hold at the end of an input.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl ConfigurationUpdates {
     ///
     /// # Errors
     /// 400 where an item has wrong values.
-    pub(super) fn read(input: Input<'_>, limits: &Limits) -> Result<Self, ApiError> {
+    pub(super) fn read(input: Input<'_>, limits: &RequestLimits) -> Result<Self, ApiError> {
         let mut updates = Self::default();
         for (path, item) in input.items().filter(|(_, item)| is_of(*item, "configuration_update")) {
             updates.take(Object::new(item, path)?, limits)?;
@@ -31,7 +31,7 @@ impl ConfigurationUpdates {
         Ok(updates)
     }
 
-    fn take(&mut self, item: Object<'_>, limits: &Limits) -> Result<(), ApiError> {
+    fn take(&mut self, item: Object<'_>, limits: &RequestLimits) -> Result<(), ApiError> {
         let (reasoning, text) = (item.get(fields::REASONING)?, item.get(fields::ANSWER_TEXT)?);
         if let Some(reasoning) = reasoning
             && let Some(effort) = reasoning.get(fields::EFFORT)?

@@ -11,7 +11,7 @@ use super::super::tools::TOOL_CHOICE;
 use super::continuation::Continuation;
 use super::fields;
 use super::resource::{ConversationEcho, Echo, FormatEcho, ReasoningEcho, TextEcho};
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 /// Longest identifier of a user, in characters.
 const LONGEST_IDENTIFIER: usize = 128;
@@ -72,7 +72,7 @@ pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> Reasoni
 }
 
 /// `text.format`.
-pub(super) fn format(body: &Object<'_>, limits: &Limits) -> Result<AnswerFormat, ApiError> {
+pub(super) fn format(body: &Object<'_>, limits: &RequestLimits) -> Result<AnswerFormat, ApiError> {
     body.get(fields::ANSWER_TEXT)?
         .map_or(Ok(AnswerFormat::Text), |text| format::read(&text, fields::FORMAT, Naming::Named, limits))
 }

@@ -18,7 +18,7 @@ use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
-use model::prompt::{HistoryCall, Message, Role};
+use prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.
 pub(crate) const REASONING: &str = "responses reasoning";

@@ -7,7 +7,7 @@ use super::super::content;
 use super::super::error::ApiError;
 use super::super::json::{Document, Elements, Object, Path, Value};
 use super::fields;
-use model::limits::Limits;
+use crate::limits::RequestLimits;
 
 /// Path of a request's own input.
 pub(super) static INPUT_PATH: Path<'static> = Path::Field(&Path::Body, "input");
@@ -32,7 +32,7 @@ impl WholeInput {
         before: impl IntoIterator<Item: AsRef<[u8]>>,
         own: impl Iterator<Item = &'a [u8]>,
         bytes: usize,
-        limits: &Limits,
+        limits: &RequestLimits,
     ) -> Result<Self, ApiError> {
         let (mut text, mut items) = (Vec::with_capacity(bytes + (bytes >> 5) + 64), 0);
         text.extend_from_slice(br#"{"input":["#);
@@ -61,7 +61,7 @@ impl WholeInput {
     ///
     /// # Errors
     /// 400 where the text is no such object, or nests deeper than allowed.
-    pub fn of_parts(text: Bytes, before: usize, limits: &Limits) -> Result<Self, ApiError> {
+    pub fn of_parts(text: Bytes, before: usize, limits: &RequestLimits) -> Result<Self, ApiError> {
         Ok(Self { document: Document::read(text, limits)?, before })
     }
 

@@ -18,8 +18,8 @@ use super::resource::{Echo, Resource};
 use super::{echo, hosted, input, tools};
 use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use grammar::Demand;
-use model::prompt::Conversation;
 use model::{Beginning, Job, Truncation};
+use prompt::Conversation;
 
 /// A request whose body was read and checked.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::fields;
 use super::hosted;
 use super::input_items::{Input, is_of};
 use super::names::{Namespaces, flat};
-use model::printable::printable;
+use net::printable::printable;
 
 /// The tools of a request.
 #[derive(Debug, Default)]

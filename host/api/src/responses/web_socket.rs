@@ -163,10 +163,11 @@ mod tests {
 
     use super::*;
     use crate::json::Document;
-    use model::limits::Limits;
+    use crate::limits::RequestLimits;
 
     fn read(event: &Value) -> Result<ClientEvent, (Option<String>, Value)> {
-        let document = Document::read(event.to_string().into(), &Limits::default()).expect("an object");
+        let document =
+            Document::read(event.to_string().into(), &RequestLimits::default()).expect("an object");
         ClientEvent::read(&document.body()).map_err(|bad| {
             let event: Value =
                 serde_json::from_slice(&error_event(&bad.error, bad.stream_id.as_ref())).unwrap();

@@ -15,7 +15,7 @@ use super::super::{chat, messages, responses};
 use super::goldens::compare;
 use super::job;
 use model::Job;
-use model::prompt::Message;
+use prompt::Message;
 
 /// Name, protocol and body of each file.
 fn bodies() -> Vec<(String, ReadRequest, Value)> {

@@ -10,7 +10,7 @@ use super::super::seal::Seal;
 use super::super::{responses, sse};
 use super::{Turn, call, item, message, read, reasoning, refusal};
 use contract::Payload;
-use model::prompt::Message;
+use prompt::Message;
 use turn::{ItemHead, Phase, TurnEnd};
 
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {

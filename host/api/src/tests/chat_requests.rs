@@ -7,8 +7,8 @@ use super::super::ids::Clock;
 use super::{defaults, job, read, refusal};
 use contract::ToolKind;
 use grammar::ToolChoice;
-use model::prompt::{Content, HistoryCall, Message, Role};
 use model::{Beginning, SamplingRequest};
+use prompt::{Content, HistoryCall, Message, Role};
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });

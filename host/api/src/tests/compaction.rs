@@ -13,7 +13,7 @@ use super::super::seal::{KEY_BYTES, Seal};
 use super::goldens::compare;
 use super::{defaults, job, machine, read, refusal};
 use crate::agent::{CompactionEvent, Occasion};
-use model::prompt::{Message, Role};
+use prompt::{Message, Role};
 use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 const SUMMARY: &str = "The user asked for two cities: Paris and Rome 🌍.";

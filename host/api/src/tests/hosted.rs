@@ -9,8 +9,8 @@ use super::super::responses;
 use super::goldens::compare;
 use super::read;
 use crate::agent::{AnswerEvent, CallKind, Called, Consent, Purpose, ServerEvent};
+use mcp::McpLimits;
 use mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
-use model::limits::McpLimits;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
 fn defaults(urls: RequestUrls) -> Defaults {

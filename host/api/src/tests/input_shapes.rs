@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::responses;
 use super::{job, refusal};
-use model::prompt::{Content, HistoryCall, Message, Role};
+use prompt::{Content, HistoryCall, Message, Role};
 
 fn messages(input: &Value) -> Vec<Message> {
     warned(input).0

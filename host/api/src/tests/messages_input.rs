@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::messages;
 use super::messages_requests::with;
 use super::{job, sign};
-use model::prompt::{Content, HistoryCall, Message, Role};
+use prompt::{Content, HistoryCall, Message, Role};
 
 fn read(messages: &Value) -> (Vec<Message>, Vec<String>) {
     let (job, warnings) = job(messages::read, &with(&json!({ "messages": messages })));

@@ -184,5 +184,5 @@ fn a_message_that_quotes_the_request_is_cut() {
     let error = ApiError::invalid("ü".repeat(1 << 20), "ü".repeat(1 << 20));
     assert!(error.body().len() < 4096, "{} bytes", error.body().len());
     let error = ApiError::internal("ü".repeat(1 << 20)).into_failure();
-    assert_eq!(error.message.len(), model::limits::MESSAGE_BYTES + "…".len());
+    assert_eq!(error.message.len(), net::printable::MESSAGE_BYTES + "…".len());
 }

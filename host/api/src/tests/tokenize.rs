@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::tokenize::{DetokenizeRequest, TokenizeRequest, detokenize, text, tokenize, tokens};
 use crate::{Defaults, read_body};
-use model::prompt::Role;
 use model::{Beginning, RawPrompt, Tokenized};
+use prompt::Role;
 
 fn read(body: &Value) -> Result<TokenizeRequest, String> {
     let defaults = Defaults::default();

@@ -8,9 +8,9 @@ use super::super::request::ReadRequest;
 use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
+use crate::limits::RequestLimits;
 use contract::ToolKind;
 use grammar::{TextGrammar, ToolChoice, ToolDefinition};
-use model::limits::Limits;
 
 fn custom(declared: &Value) -> Result<(ToolDefinition, Value), String> {
     let mut client_tools = ClientTools::default();
@@ -25,7 +25,7 @@ fn custom(declared: &Value) -> Result<(ToolDefinition, Value), String> {
 
 fn chosen(choice_of: &Value) -> Result<ToolChoiceField, String> {
     let body = json!({ "tool_choice": choice_of });
-    let document = Document::read(body.to_string().into(), &Limits::default()).unwrap();
+    let document = Document::read(body.to_string().into(), &RequestLimits::default()).unwrap();
     choice(&document.body()).map_err(|error| error.message)
 }
 

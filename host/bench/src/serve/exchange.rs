@@ -7,7 +7,7 @@ use reqwest::Response;
 use super::api::{End, EventContent, Prompt, Usage};
 use super::failure::Failure;
 use super::target::Target;
-use ::model::sse::{MAX_EVENT, SseReader};
+use net::sse::{MAX_EVENT, SseReader};
 
 /// Time for a stream to end after its last event.
 const REST_TIME: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use reqwest::Response;
 use serde_json::{Map, Value};
 
 use super::api::{Api, Prompt};
-use ::model::remote::{ApiClient, EngineKey, EngineUrl};
+use net::{ApiClient, EngineKey, EngineUrl};
 
 /// The operator's settings for the server.
 #[derive(Debug, Clone)]

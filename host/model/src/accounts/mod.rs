@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 use cpu::CpuShare;
 use memory::Memory;
 
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 
 /// Owner of a request, and of what is kept of it: the name of its API key, never the key, nor the
 /// key's place in a list. So all keys of one name are one principal, and a new key in place of an
@@ -125,7 +125,7 @@ struct PrincipalUsage {
 impl Accounts {
     /// Makes the budgets of `principals` principals. If there are several, each may hold half of
     /// the memory.
-    pub fn new(limits: &Limits, principals: usize) -> Self {
+    pub fn new(limits: &ModelLimits, principals: usize) -> Self {
         Self {
             memory: Arc::new(Memory::new(limits.request_memory)),
             cpu: CpuShare::new(limits.request_cpu),
@@ -136,8 +136,8 @@ impl Accounts {
 
     /// Makes budgets of `bytes` of memory for what is kept for principals between requests. Its CPU
     /// time is never charged.
-    pub fn of_kept(bytes: usize, limits: &Limits, principals: usize) -> Self {
-        Self::new(&Limits { request_memory: bytes, ..limits.clone() }, principals)
+    pub fn of_kept(bytes: usize, limits: &ModelLimits, principals: usize) -> Self {
+        Self::new(&ModelLimits { request_memory: bytes, ..limits.clone() }, principals)
     }
 
     /// Opens an account for one request; it holds nothing yet.
@@ -158,12 +158,12 @@ impl Accounts {
 }
 
 /// Bytes that each of `principals` principals may hold.
-fn principal_memory(limits: &Limits, principals: usize) -> usize {
+fn principal_memory(limits: &ModelLimits, principals: usize) -> usize {
     if principals > 1 { limits.request_memory / 2 } else { limits.request_memory }
 }
 
 /// Bytes that one request may hold if no other request holds any.
-pub fn largest_account(limits: &Limits, principals: usize) -> usize {
+pub fn largest_account(limits: &ModelLimits, principals: usize) -> usize {
     memory::most_of_one(principal_memory(limits, principals))
 }
 

@@ -11,15 +11,15 @@ use crate::accounts::Caller;
 use crate::error::{ConstraintField, StartError};
 use crate::fixture;
 use crate::job::{Beginning, Job};
-use crate::limits::Limits;
+use crate::limits::ModelLimits;
 use crate::locate::locate;
 use crate::mask::Grammars;
 use crate::opening_state::OpeningProbe;
 use crate::opening_state::tests::{demand, function, job, opening, shipped};
 use crate::parsers::ParserBinding;
-use crate::prompt::Tokenizer;
 use grammar::{Demand, ToolChoice};
 use parsers::Plugin;
+use prompt::Tokenizer;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
 const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true, masks: false };
@@ -60,7 +60,7 @@ fn made(
     let probe = OpeningProbe { parser, request: &request, opening: &opening };
     let grammars = Grammars::new(
         Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()),
-        Limits::default().mask_time,
+        ModelLimits::default().mask_time,
         fixture::grammar_share(),
     );
     let caller = Caller::default();

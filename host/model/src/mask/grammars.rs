@@ -16,7 +16,7 @@ use super::vocabulary::{self, MaskVocabulary};
 use super::weight::GrammarWeight;
 use super::{GrammarError, MaskStart};
 use crate::accounts::Caller;
-use crate::prompt::Tokenizer;
+use prompt::Tokenizer;
 
 /// Compiler of grammars, shared by all answers of a model.
 pub struct Grammars {

@@ -8,8 +8,8 @@ use engine::{MaskError, ModelFiles, TokenMask};
 use super::{CompiledGrammar, GrammarError, GrammarMask, Grammars};
 use crate::accounts::Caller;
 use crate::fixture::grammar_share;
-use crate::limits::Limits;
-use crate::prompt::Tokenizer;
+use crate::limits::ModelLimits;
+use prompt::Tokenizer;
 
 mod away;
 mod json;
@@ -21,7 +21,7 @@ static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/qwen3-tiny");
     Arc::new(Tokenizer::load(&ModelFiles::Directory(folder)).unwrap())
 });
-static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| grammars(Limits::default().mask_time));
+static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| grammars(ModelLimits::default().mask_time));
 /// Number of logits, more than the tokenizer has tokens, as in real models.
 const ROWS: usize = 768;
 

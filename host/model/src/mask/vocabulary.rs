@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use llguidance::toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
-use crate::prompt::Tokenizer;
+use prompt::Tokenizer;
 
 /// Most bytes of a token in the trie, which can't hold longer ones. Masks never allow longer
 /// tokens.

@@ -13,7 +13,7 @@ use llguidance::earley::regexvec::LexerStats;
 
 use super::limits::RECOMPILE_STATES;
 use super::memory::{Excess, HeldMemory};
-use crate::panics::caught;
+use system::panics::caught;
 
 /// Memory of one compiled grammar.
 pub(super) struct GrammarWeight {

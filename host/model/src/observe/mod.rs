@@ -8,13 +8,9 @@
 mod gaps;
 mod model_metrics;
 mod names;
-mod span_context;
-mod trace;
 mod turn_meter;
 
 pub use gaps::GapHistogram;
 pub use model_metrics::{FinishedReason, ModelMetrics};
 pub use names::{Name, describe, set_prefix};
-pub use span_context::SpanContext;
-pub use trace::{ToolCall, Trace, TracedPart};
 pub(crate) use turn_meter::TurnMeter;

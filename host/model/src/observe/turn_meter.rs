@@ -9,7 +9,7 @@ use engine::{Finish, Step};
 
 use super::gaps::Gaps;
 use super::model_metrics::{FinishedReason, ModelMetrics};
-use super::trace::{Trace, TracedPart};
+use net::trace::{Trace, TracedPart};
 use parsers::Plugin;
 
 /// Time after which counts are added to those of the model while the turn goes on, so that rates

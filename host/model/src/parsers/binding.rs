@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::generate::ParserStart;
 use crate::job::Job;
-use crate::prompt::{Conversation, Tokenizer};
 use contract::{Descriptor, Request};
 use grammar::{Demand, MarkerTokens, Template, ToolChoice};
 use parsers::{ContractVersion, Plugin};
+use prompt::{Conversation, Tokenizer};
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
 
 /// The model's tokenizer and end tokens, to which plugins are bound.

@@ -6,7 +6,7 @@ use engine::ModelFiles;
 
 use super::select::Evidence;
 use crate::config::Config;
-use crate::prompt::{CallingTurn, ChatFiles, ChatFilesError, ChatFormat, Tokenizer, response_template};
+use prompt::{CallingTurn, ChatFiles, ChatFilesError, ChatFormat, Tokenizer, response_template};
 
 /// Facts from a model's files by which its parser is chosen.
 pub(crate) struct ModelFacts {

@@ -23,8 +23,8 @@
 
 use std::collections::HashSet;
 
-use crate::prompt::CallingTurn;
 use contract::Descriptor;
+use prompt::CallingTurn;
 
 mod reader;
 mod weight;

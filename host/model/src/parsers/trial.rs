@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::binding::ParserBinding;
 use crate::job::Job;
-use crate::prompt::{CallingTurn, spell_call_id};
 use contract::{FinishReason, ToolKind};
 use grammar::{Demand, ToolDefinition};
 use parsers::Plugin;
+use prompt::{CallingTurn, spell_call_id};
 use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, counted_call_ids, fold};
 
 /// Most bytes that a parser may hold in a trial.

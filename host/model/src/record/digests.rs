@@ -5,7 +5,7 @@ use engine::ModelFiles;
 use sha2::{Digest, Sha256};
 use system::random::to_hex;
 
-use crate::prompt::ChatFiles;
+use prompt::ChatFiles;
 
 /// Small files that decide what a model writes.
 const SMALL: [&str; 5] = [

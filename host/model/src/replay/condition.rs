@@ -1,7 +1,7 @@
 //! Conditions of a rule on the conversation. All that are given must hold; a rule without
 //! conditions always holds.
 
-use crate::prompt::{Conversation, Message, Role};
+use prompt::{Conversation, Message, Role};
 
 /// Conditions of a rule (`when`); `None` is one that isn't given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::condition::Condition;
 use super::{Rule, Vocabulary};
-use crate::prompt::Role;
+use prompt::Role;
 
 /// How output is played. Where neither rule nor file says: one token per step, at once, ended by
 /// the model.

@@ -17,8 +17,8 @@ use std::path::Path;
 use engine::PlayedOutput;
 
 use self::condition::Condition;
-use crate::prompt::Conversation;
 use crate::record::{MAGIC, RECORD_BYTES};
+use prompt::Conversation;
 use system::bounded;
 
 /// Script of a replay file.

@@ -6,7 +6,7 @@ use engine::{PlayedEnd, PlayedOutput};
 use serde_json::{Value, json};
 
 use super::{NoRule, Script, Vocabulary};
-use crate::prompt::{Conversation, Message, Role, ToolDeclaration};
+use prompt::{Conversation, Message, Role, ToolDeclaration};
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/replay.md");
 

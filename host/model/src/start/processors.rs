@@ -4,8 +4,8 @@ use engine::{LogitsProcessors, SubmitError};
 
 use crate::error::StartError;
 use crate::job::{Job, SamplingRequest};
-use crate::prompt::TokenizeError;
 use crate::served::Served;
+use prompt::TokenizeError;
 
 impl Served {
     pub(super) fn processors(&self, job: &Job, stop_ids: &[u32]) -> Result<LogitsProcessors, StartError> {

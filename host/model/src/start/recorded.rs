@@ -9,11 +9,11 @@ use crate::affinity::AffinityInput;
 use crate::answer_context::{AnswerContext, GenerationNumber};
 use crate::error::StartError;
 use crate::job::{Beginning, Job};
-use crate::prompt::{Conversation, Prompt, Role};
 use crate::record::line::{PromptLine, SamplingLine, ToolLineOf};
 use crate::record::{self, Playback, RecordedInput};
 use crate::served::Served;
 use contract::ToolKind;
+use prompt::{Conversation, Prompt, Role};
 use turn::AllowedCalls;
 
 impl Served {

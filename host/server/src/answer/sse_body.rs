@@ -13,9 +13,9 @@ use hyper::body::{Body, Frame};
 
 use super::idle_timer::{Due, IdleTimer};
 use super::log::{LogReader, Read};
+use crate::limits::HttpLimits;
 use api::event_buffer::Label;
 use api::frames::{Frames, KEEP_ALIVE};
-use model::limits::Limits;
 
 /// Largest capacity of a buffer that is kept for the next events.
 const KEPT_CAPACITY: usize = 16 << 10;
@@ -32,7 +32,7 @@ pub struct SseBody {
 
 impl SseBody {
     /// A body with the events that `log` reads.
-    pub fn new(log: LogReader, frames: Frames, limits: &Limits) -> Self {
+    pub fn new(log: LogReader, frames: Frames, limits: &HttpLimits) -> Self {
         let idle_timer = IdleTimer::new(limits.keep_alive, limits.heartbeat);
         Self { log, frames, idle_timer, buffer: BytesMut::new(), over: false }
     }

@@ -11,12 +11,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::{Event, EventReader, LogReader, LogWriter, Policy, ReadError, SseBody, event_log};
+use crate::limits::HttpLimits;
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::Machine;
 use api::{ApiRequest, Defaults, Protocol, sse};
 use contract::Payload;
-use model::limits::Limits;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
 const REQUESTS: [(Protocol, &str); 4] = [
@@ -73,7 +73,7 @@ struct Sse {
 
 impl Sse {
     fn new(log: LogReader, machine: &dyn Machine) -> Self {
-        let body = SseBody::new(log, Frames::new(machine.has_done()), &Limits::default());
+        let body = SseBody::new(log, Frames::new(machine.has_done()), &HttpLimits::default());
         Self { body, sent: Vec::new(), over: false }
     }
 

@@ -21,8 +21,8 @@ use api::{ApiRequest, Object, Protocol};
 use model::Job;
 use model::Model;
 use model::accounts::Account;
-use model::observe::Trace;
 use model::record::Recorder;
+use net::trace::Trace;
 
 /// Largest body of a probe by another Sluice: a few words, and a grammar of one token. What is
 /// larger, or asks for more than one token, is an answer like any other, whatever its header says.
@@ -154,7 +154,7 @@ async fn completion_wish(
     if protocol != Protocol::Chat {
         return Ok((body, None));
     }
-    let max = app.limits.metadata;
+    let max = app.limits.request.metadata;
     let (mut body, wish) = body.refer(app, move |body| chat::stored::wish(body, max)).await?;
     body.hold(wish.as_ref().map_or(0, Wish::size), COPIES)?;
     Ok((body, wish))

@@ -90,7 +90,7 @@ fn trace(app: &App, id: &str, query: &Query) -> Result<Response, ApiError> {
     let (taps, after) = (app.taps()?, query.after_line()?);
     let reader = id.parse().ok().and_then(|id| taps.reader(id, after));
     let TapReader { first, lines } = reader.ok_or_else(|| ApiError::no_trace(id))?;
-    let body = SseBody::new(lines, Frames::new(false), &app.limits);
+    let body = SseBody::new(lines, Frames::new(false), &app.limits.http);
     Ok(event_stream(match first {
         Some(first) => body.behind(&first),
         None => body,

@@ -13,11 +13,11 @@ use super::metered_store::MeteredStore;
 use super::reads::{self, READS};
 use super::stored::Running;
 use crate::answer::Taps;
+use crate::limits::Limits;
 use crate::traces::TraceExporter;
 use api::Defaults;
 use api::error::ApiError;
 use model::accounts::{Accounts, TurnSlots};
-use model::limits::Limits;
 use model::record::Records;
 use model::{Model, Models};
 
@@ -90,12 +90,12 @@ impl App {
         check_streams: bool,
         store: Option<Arc<dyn Store>>,
     ) -> Self {
-        let accounts = Accounts::new(&limits, access.keys.owners());
+        let accounts = Accounts::new(&limits.model, access.keys.owners());
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(AppState {
             accounts,
-            remembered: Accounts::of_kept(limits.remembered_memory, &limits, access.keys.owners()),
-            capacity: Capacity::new(limits.connections),
+            remembered: Accounts::of_kept(limits.http.remembered_memory, &limits.model, access.keys.owners()),
+            capacity: Capacity::new(limits.http.connections),
             readers: TurnSlots::new(cores.div_ceil(2)),
             reads: TurnSlots::shared(READS, reads::each(access.keys.clone())),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),

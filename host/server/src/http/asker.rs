@@ -79,6 +79,6 @@ impl Asker {
     /// # Errors
     /// 400 where the query asks for none that can be.
     pub(super) fn page(&self, app: &App, order: Order) -> Result<Page, ApiError> {
-        self.query.page(order, app.limits.page_bytes)
+        self.query.page(order, app.limits.http.page_bytes)
     }
 }

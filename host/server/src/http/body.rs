@@ -14,11 +14,13 @@ use http_body_util::BodyExt;
 
 use super::app::App;
 use super::content_encoding::{self, ContentEncoding};
+use crate::limits::{HttpLimits, Limits};
 use api::error::ApiError;
+use api::limits::RequestLimits;
 use api::{Defaults, Document, Object, References, references};
 use model::Model;
 use model::accounts::{Account, Overdrawn, Principal, largest_account};
-use model::limits::Limits;
+use model::limits::ModelLimits;
 
 /// Factor for the memory that reading a body may take: the body, its strings with escapes resolved,
 /// and what is kept of them.
@@ -27,7 +29,7 @@ pub(super) const COPIES: usize = 3;
 const SMALL: usize = 64 << 10;
 
 /// Size of the largest body that can be read, in bytes, if `owners` share the memory.
-pub fn largest_body(limits: &Limits, owners: usize) -> usize {
+pub fn largest_body(limits: &ModelLimits, owners: usize) -> usize {
     largest_account(limits, owners) / COPIES
 }
 
@@ -81,10 +83,10 @@ impl Arrived {
     fn check(self, limits: &Limits) -> Result<CheckedBody, ApiError> {
         let Self { bytes, encoding, mut account } = self;
         let (document, references) = account.meter().run(|| {
-            let bytes = content_encoding::unpack(bytes, encoding, limits.body_bytes, |bytes| {
+            let bytes = content_encoding::unpack(bytes, encoding, limits.http.body_bytes, |bytes| {
                 hold(&mut account, bytes)
             })?;
-            let mut document = Document::read(bytes, limits)?;
+            let mut document = Document::read(bytes, &limits.request)?;
             let references = references(&mut document)?;
             Ok((document, references))
         })?;
@@ -111,7 +113,7 @@ impl CheckedBody {
         let (server, principal) = (app.clone(), account.principal().clone());
         work(app, principal, text.len(), move || {
             let (peeked, checked) = account.meter().run(|| {
-                let mut document = Document::read(text, &server.limits)?;
+                let mut document = Document::read(text, &server.limits.request)?;
                 let peeked = peek(&document.body());
                 let references = references(&mut document);
                 Ok((peeked, references.map(|references| (document, references))))
@@ -179,11 +181,11 @@ impl CheckedBody {
         self,
         app: &App,
         size: usize,
-        make: impl FnOnce(&Limits) -> Result<T, ApiError> + Send + 'static,
+        make: impl FnOnce(&RequestLimits) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(Self, T), ApiError> {
         let (server, principal) = (app.clone(), self.account.principal().clone());
         work(app, principal, size, move || {
-            let done = self.account.meter().run(|| make(&server.limits))?;
+            let done = self.account.meter().run(|| make(&server.limits.request))?;
             Ok((self, done))
         })
         .await
@@ -230,7 +232,7 @@ impl CheckedBody {
 
 /// Checks a request's headers and waits for its whole body.
 async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
-    let limits = &app.limits;
+    let limits = &app.limits.http;
     check_type(&request)?;
     let encoding = content_encoding::of_headers(request.headers())?;
     let principal = request.extensions().get::<Principal>().cloned().unwrap_or_default();
@@ -287,7 +289,7 @@ fn waits_to_be_asked(request: &Request) -> bool {
 
 /// Discards the body of a refused request, if the client sends it without waiting for
 /// `100 Continue`.
-pub(super) async fn discard_unasked(request: Request, limits: &Limits) {
+pub(super) async fn discard_unasked(request: Request, limits: &HttpLimits) {
     if !waits_to_be_asked(&request) {
         discard(request.into_body(), limits).await;
     }
@@ -296,7 +298,7 @@ pub(super) async fn discard_unasked(request: Request, limits: &Limits) {
 /// Discards the rest of a refused body, up to twice the size limit and for a short time. Most
 /// clients read an answer only after they have sent everything; a client whose connection is closed
 /// before that never learns the reason.
-async fn discard(mut body: Body, limits: &Limits) {
+async fn discard(mut body: Body, limits: &HttpLimits) {
     let mut left = limits.body_bytes.saturating_mul(2);
     let discarding = async {
         while let Some(Ok(frame)) = body.frame().await {

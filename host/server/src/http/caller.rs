@@ -7,8 +7,8 @@ use http::HeaderValue;
 
 use super::answer::RequestId;
 use model::accounts::Principal;
-use model::observe::SpanContext;
-use model::remote::PROBE_HEADER;
+use net::trace::SpanContext;
+use remote::PROBE_HEADER;
 
 /// Who sent a request, and when.
 #[derive(Debug, Clone)]

@@ -28,7 +28,7 @@ use super::app::App;
 use super::capacity::{Admission, ConnectionPlace};
 use super::idle::Patience;
 use super::socket::{Link, Socket};
-use model::limits::Limits;
+use crate::limits::HttpLimits;
 
 /// Token that closes the connection of a request. Put into each request's extensions.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ pub(super) async fn serve(
     place: ConnectionPlace,
     mut hold: Option<TaskTrackerToken>,
 ) {
-    let limits = &app.limits;
+    let limits = &app.limits.http;
     let disconnect = Disconnect(place.disconnect.clone());
     let link = Link::new(stream);
     let upgrade = Upgrade::default();
@@ -134,8 +134,8 @@ fn interruptions<'a>(
     FuturesUnordered::from_iter([
         app.stopping.cancelled().map(|()| Interruption::Stopping).boxed(),
         disconnect.0.cancelled().map(|()| Interruption::Disconnected).boxed(),
-        link.gone(app.limits.keep_alive).map(|()| Interruption::ClientGone).boxed(),
-        link.stalled(app.limits.slow_reader).map(|()| Interruption::Disconnected).boxed(),
+        link.gone(app.limits.http.keep_alive).map(|()| Interruption::ClientGone).boxed(),
+        link.stalled(app.limits.http.slow_reader).map(|()| Interruption::Disconnected).boxed(),
         late(app, link).map(|()| Interruption::Late).boxed(),
     ])
 }
@@ -148,14 +148,14 @@ async fn late(app: &App, link: &Link) {
         if link.is_idle() {
             return;
         }
-        tokio::time::sleep(app.limits.header_time).await;
+        tokio::time::sleep(app.limits.http.header_time).await;
     }
 }
 
 /// For how long connections wait: where they are many, those between two requests wait no longer
 /// than for a head.
 fn patience(app: &App) -> Patience {
-    let Limits { header_time: head, idle_time, .. } = app.limits;
+    let HttpLimits { header_time: head, idle_time, .. } = app.limits.http;
     Patience { head, idle: if app.capacity.is_tight() { head } else { idle_time } }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next
     let mut response = if is_probe(request.uri().path()) {
         next.run(request).await
     } else {
-        discard_unasked(request, &app.limits).await;
+        discard_unasked(request, &app.limits.http).await;
         refuse(&ApiError::unavailable("Too many connections are open. Please try again."))
     };
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

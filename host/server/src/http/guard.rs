@@ -21,7 +21,7 @@ pub(super) async fn refuse_malformed(State(app): State<App>, request: Request, n
     match host.and_then(|()| check_transfer_coding(request.headers())) {
         Ok(()) => next.run(request).await,
         Err(error) => {
-            discard_unasked(request, &app.limits).await;
+            discard_unasked(request, &app.limits.http).await;
             let mut response = refuse(&error);
             // Whoever sent it may disagree about where it ends.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

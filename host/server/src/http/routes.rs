@@ -179,7 +179,7 @@ async fn refuse_while_draining(State(app): State<App>, request: Request, next: N
     if !app.stopping.is_cancelled() || request.uri().path() == METRICS {
         return next.run(request).await;
     }
-    discard_unasked(request, &app.limits).await;
+    discard_unasked(request, &app.limits.http).await;
     refuse(&ApiError::unavailable(DRAINING))
 }
 

@@ -106,7 +106,7 @@ impl Connections<'_> {
     /// Serves a connection. The drain waits for it if it was accepted before.
     fn serve(&mut self, router: &Router, stream: TcpStream, place: ConnectionPlace) {
         let app = self.app;
-        connection::prepare(&stream, app.limits.send_buffer);
+        connection::prepare(&stream, app.limits.http.send_buffer);
         let hold = (!app.stopping.is_cancelled()).then(|| app.tasks.token());
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, place, hold));
@@ -145,7 +145,7 @@ async fn drain(app: &App) {
     app.stopping.cancel();
     app.tasks.close();
     tracing::info!(tasks = app.tasks.len(), "stopping: waiting for streams to end");
-    if tokio::time::timeout(app.limits.grace, app.tasks.wait()).await.is_ok() {
+    if tokio::time::timeout(app.limits.http.grace, app.tasks.wait()).await.is_ok() {
         return;
     }
     app.aborting.cancel();

@@ -77,11 +77,11 @@ async fn in_one_piece(app: &App, answer: Answer, withdrawn: Option<CancellationT
 
 /// Starts the task of a streaming answer, and makes the response whose body reads the log.
 fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
-    let (log, reader) = event_log(Policy::Cancel { queue: app.limits.stream_queue });
+    let (log, reader) = event_log(Policy::Cancel { queue: app.limits.model.stream_queue });
     let frames = answer.frames();
     let too_slow = disconnect.map(|Disconnect(token)| token);
-    app.tasks.spawn(answer.run(log, app.limits.slow_reader, too_slow));
-    event_stream(SseBody::new(reader, frames, &app.limits))
+    app.tasks.spawn(answer.run(log, app.limits.http.slow_reader, too_slow));
+    event_stream(SseBody::new(reader, frames, &app.limits.http))
 }
 
 /// The response that sends a log's events as server-sent events.

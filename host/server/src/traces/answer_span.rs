@@ -8,7 +8,8 @@ use super::names;
 use super::span::{Attribute, Kind, Span};
 use api::Protocol;
 use model::Job;
-use model::observe::{FinishedReason, SpanContext, Trace, TracedPart};
+use model::observe::FinishedReason;
+use net::trace::{SpanContext, Trace, TracedPart};
 use turn::{TurnEnd, TurnFailure, Usage};
 
 /// What is known of an answer's span when the answer is accepted.

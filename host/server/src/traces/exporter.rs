@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::span::{Span, export_request};
-use model::tls;
+use net::tls;
 
 /// Path that spans are sent to, below the endpoint.
 const PATH: &str = "v1/traces";
@@ -125,7 +125,7 @@ impl TraceExporter {
         let failure = match post.body(export_request(spans)).send().await {
             Ok(answer) if answer.status().is_success() => None,
             Ok(answer) => Some(format!("it answered {}", answer.status().as_u16())),
-            Err(error) => Some(model::remote::connection_words(&error)),
+            Err(error) => Some(net::connection_words(&error)),
         };
         let count = spans.len() as u64;
         match &failure {

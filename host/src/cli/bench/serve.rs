@@ -11,8 +11,8 @@ use ::bench::serve::{
     self, Api, Arrivals, Conversations, Load, Progress, Quantiles, ServeReport, Target, TargetOptions,
 };
 use anyhow::Context;
-use model::printable::Escaped;
-use model::remote::{EngineKey, EngineUrl};
+use net::printable::Escaped;
+use net::{EngineKey, EngineUrl};
 use serde_json::{Map, Value};
 
 use super::output::OutputArguments;

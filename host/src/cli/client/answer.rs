@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use model::printable::shortened;
-use model::remote::{ApiClient, connection_words, read_body};
-use model::sse::SseReader;
+use net::printable::shortened;
+use net::sse::SseReader;
+use net::{ApiClient, connection_words, read_body};
 use reqwest::Response;
 use serde_json::{Map, Value};
 

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
-use model::printable::Escaped;
+use net::printable::Escaped;
 
 use super::super::stderr;
 

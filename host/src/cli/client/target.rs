@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use model::remote::{ApiClient, EngineKey, EngineUrl};
+use net::{ApiClient, EngineKey, EngineUrl};
 use serde_json::{Map, Value};
 use system::random::hex;
 use tokio::task::JoinSet;

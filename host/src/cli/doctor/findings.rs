@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write;
 
-use model::printable::Escaped;
+use net::printable::Escaped;
 use serde::Serialize;
 
 /// How a finding matters.

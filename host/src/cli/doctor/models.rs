@@ -24,7 +24,7 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let shared = SharedOptions { parser_cache, ..shared };
     let mut need = 0;
     for options in std::iter::once(&first).chain(&others) {
-        let examined = Examination::of(options, &shared, &limits).map_err(with_switch);
+        let examined = Examination::of(options, &shared, &limits.model).map_err(with_switch);
         let examined =
             if others.is_empty() { examined } else { examined.context(options.served_names[0].clone()) };
         if let Err(error) = &examined

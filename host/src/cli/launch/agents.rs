@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::printable::printable;
+use net::printable::printable;
 use serde_json::{Value, json};
 
 /// Tokens of context that Codex needs: its first prompt takes half of them.

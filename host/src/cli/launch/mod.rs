@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use model::Examination;
-use model::limits::Limits;
+use model::limits::ModelLimits;
 
 use super::client::{ModelServer, TargetArguments};
 use super::load::with_switch;
@@ -84,7 +84,8 @@ fn endpoint(target: &ModelServer) -> Endpoint {
 fn examined(models: &ModelArguments) -> anyhow::Result<Endpoint> {
     let (options, others) = models.models()?;
     ensure!(others.is_empty(), "--model: an agent takes one model");
-    let examined = Examination::of(&options, &models.shared(1), &Limits::default()).map_err(with_switch)?;
+    let examined =
+        Examination::of(&options, &models.shared(1), &ModelLimits::default()).map_err(with_switch)?;
     let context = u64::try_from(examined.context).context("the context")?;
     let model = options.served_names.into_iter().next().unwrap_or(examined.name);
     Ok(Endpoint { url: SERVED.to_owned(), model, context: Some(context) })

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use model::printable::Escaped;
+use net::printable::Escaped;
 use parsers::{Plugin, build_sections};
 
 use super::source::ParserArguments;

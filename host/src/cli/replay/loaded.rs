@@ -10,11 +10,11 @@ use api::ids::IdSeed;
 use api::seal::Seal;
 use api::{ApiRequest, Defaults, Protocol};
 use clap::FromArgMatches as _;
-use model::limits::Limits;
-use model::printable::Escaped;
 use model::record::line::ModelLine;
 use model::record::{Playback, Record};
 use model::{AnswerContext, EngineChoice, Model, ModelOptions, Models};
+use net::printable::Escaped;
+use server::Limits;
 use server::answer::{Answer, Replay};
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +105,7 @@ impl<'a> LoadedModels<'a> {
             kernel_cache: None,
             ..arguments.models.shared(0)
         };
-        let load = || Models::load(&options, &[], &shared, &limits, &mut |_, _| {});
+        let load = || Models::load(&options, &[], &shared, &limits.model, &mut |_, _| {});
         let models = tokio::task::block_in_place(load).map_err(with_switch)?;
         let model = models.first().clone();
         check(&model, &record.head.model)?;

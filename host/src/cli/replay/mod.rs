@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use model::printable::Escaped;
 use model::record::line::{Delivery, EndLine, Line};
 use model::record::{Record, word_of};
+use net::printable::Escaped;
 use server::answer::Replay;
 
 use super::stderr;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use model::printable::Escaped;
+use net::printable::Escaped;
 use store::Store as _;
 
 use super::file::{FileArgument, wait};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use model::limits::StoreLimits;
+use store::StoreLimits;
 use store::{Bounds, OpenCause, OpenError, Options, Sqlite, Store, Synchronous};
 
 use super::super::data;

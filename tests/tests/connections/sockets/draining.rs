@@ -45,7 +45,7 @@ async fn idle_sockets_end_at_once_and_busy_ones_afterwards() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn response_past_the_grace_fails_and_its_socket_ends() {
-    let mut gated = Gated::with(|setup| setup.limits.grace = Duration::from_millis(50)).await;
+    let mut gated = Gated::with(|setup| setup.limits.http.grace = Duration::from_millis(50)).await;
     let mut socket = Socket::open(gated.server.address).await;
     socket.create(json!({ "input": "Hi" })).await;
     gated.asked(1).await;

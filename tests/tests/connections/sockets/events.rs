@@ -135,7 +135,8 @@ async fn processed_needs_no_answer_and_idle_is_not_steered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silence_is_broken_by_heartbeats_that_are_events() {
-    let mut gated = Gated::with(|setup| setup.limits.heartbeat = std::time::Duration::from_millis(20)).await;
+    let mut gated =
+        Gated::with(|setup| setup.limits.http.heartbeat = std::time::Duration::from_millis(20)).await;
     let mut socket = Socket::open(gated.server.address).await;
     socket.create(json!({ "input": "Hi", "stream_id": "a" })).await;
     gated.asked(1).await;
@@ -154,7 +155,8 @@ async fn silence_is_broken_by_heartbeats_that_are_events() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_sockets_are_told_and_end_after_their_responses() {
-    let gated = Gated::with(|setup| setup.limits.socket_time = std::time::Duration::from_millis(100)).await;
+    let gated =
+        Gated::with(|setup| setup.limits.http.socket_time = std::time::Duration::from_millis(100)).await;
     let mut socket = Socket::open(gated.server.address).await;
     let mut idle = Socket::open(gated.server.address).await;
     socket.create(json!({ "input": "Hi", "stream_id": "a" })).await;

@@ -87,7 +87,7 @@ async fn is_well(server: &TestServer) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_frames_and_messages_are_refused_in_words() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.body_bytes = 64 << 10).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.http.body_bytes = 64 << 10).await;
     for parts in [1, 4] {
         let mut socket = Raw::open(&server).await;
         let part = vec![b' '; (65 << 10) / parts];
@@ -237,7 +237,7 @@ async fn a_client_that_leaves_ends_its_responses() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_reads_nothing_is_cut_off() {
     let Scripted { server, .. } =
-        Scripted::with(|setup| setup.limits.slow_reader = Duration::from_millis(200)).await;
+        Scripted::with(|setup| setup.limits.http.slow_reader = Duration::from_millis(200)).await;
     let mut socket = Raw::open(&server).await;
     // Refusals are events, too.
     while socket.try_send(TEXT, b"{}").await.is_ok() {}
@@ -252,7 +252,7 @@ async fn an_answer_ends_whose_client_reads_nothing() {
     let engine = FakeEngine::start(move |_, _| vec![Action::Send(head()), flood.clone()]).await;
     let mut setup = Setup::default();
     setup.model.engine = engine.url().parse().expect("a URL");
-    setup.limits.slow_reader = Duration::from_millis(200);
+    setup.limits.http.slow_reader = Duration::from_millis(200);
     let server = TestServer::start(setup).await;
     let mut socket = Socket::open(server.address).await;
     for lane in ["a", "b"] {
@@ -267,7 +267,7 @@ async fn an_answer_ends_whose_client_reads_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_message_has_as_long_as_a_body_to_arrive() {
     let Scripted { server, .. } =
-        Scripted::with(|setup| setup.limits.body_time = Duration::from_millis(100)).await;
+        Scripted::with(|setup| setup.limits.http.body_time = Duration::from_millis(100)).await;
     let mut socket = Raw::open(&server).await;
     let mut begun = vec![TEXT, 0xff];
     begun.extend(1_000_000_u64.to_be_bytes());
@@ -283,7 +283,7 @@ async fn a_large_message_has_as_long_as_a_body_to_arrive() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_charged_while_they_arrive() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.request_memory = 2 << 20).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.model.request_memory = 2 << 20).await;
     let mut begun = vec![TEXT, 0xff];
     begun.extend(1_000_000_u64.to_be_bytes());
     begun.extend([0; 4]);
@@ -328,7 +328,7 @@ async fn a_flood_of_pings_changes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flood_of_pings_with_unread_answers_is_cut_off() {
     let Scripted { server, .. } =
-        Scripted::with(|setup| setup.limits.slow_reader = Duration::from_millis(200)).await;
+        Scripted::with(|setup| setup.limits.http.slow_reader = Duration::from_millis(200)).await;
     let mut socket = Raw::open(&server).await;
     while socket.try_send(PING, &[7; 125]).await.is_ok() {}
     is_well(&server).await;

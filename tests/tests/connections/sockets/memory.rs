@@ -229,7 +229,7 @@ async fn failure_evicts_its_parent_only_in_its_own_lane() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn vllm_48275_and_48454_socket_memory_is_bounded() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.socket_memory = 3_200).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.http.socket_memory = 3_200).await;
     let mut socket = Socket::open(server.address).await;
     let input = format!("My name is Ada. {}", "x".repeat(1_000));
     let mut ids = Vec::new();
@@ -253,7 +253,7 @@ async fn vllm_48275_and_48454_socket_memory_is_bounded() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_sockets_of_a_server_remember_a_bounded_amount() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.remembered_memory = 4_000).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.http.remembered_memory = 4_000).await;
     let input = format!("My name is Ada. {}", "x".repeat(1_000));
     let mut remembering = Vec::new();
     for _ in 0..4 {

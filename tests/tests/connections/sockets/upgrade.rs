@@ -153,7 +153,7 @@ async fn pages_of_other_origins_get_no_socket() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn socket_keeps_its_connections_place_until_it_closes() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.connections = 1).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.http.connections = 1).await;
     let mut socket = Socket::open(server.address).await;
     assert_eq!(get(server.address, "/v1/models").await.status, 503);
     assert_eq!(socket.answer(serde_json::json!({ "input": "Hi" })).await["status"], "completed");

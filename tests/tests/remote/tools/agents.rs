@@ -232,7 +232,7 @@ async fn a_server_that_stops_ends_calls_under_way_at_once() {
     let rules = rules_then_done(&calls(&[("hang", json!({}))]));
     let mut setup =
         setup_with_time_limit(folder.path(), HOSTILE, &rules, Vec::new(), Duration::from_hours(1));
-    setup.limits.grace = Duration::from_millis(1);
+    setup.limits.http.grace = Duration::from_millis(1);
     let server = TestServer::start(setup).await;
     let address = server.address;
     let mut stream = open(address, json_request("/v1/responses", request("hostile", true).to_string())).await;

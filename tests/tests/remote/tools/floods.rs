@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use http::{HeaderValue, header};
+use mcp::McpLimits;
 use mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
-use model::limits::McpLimits;
 use serde_json::json;
 use tests::client::metric;
 use tests::measure::{growth, runs_alone};

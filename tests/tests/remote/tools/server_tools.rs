@@ -158,7 +158,7 @@ async fn leaving_client_cancels_the_call_not_the_server() {
     // A call that ends has been cancelled, since the time limit is never reached.
     let mut setup = setup_with_time_limit(folder.path(), HOSTILE, &leaving(), more, Duration::from_hours(1));
     // The server notices the disconnected client when it sends the next comment.
-    setup.limits.keep_alive = Duration::from_millis(100);
+    setup.limits.http.keep_alive = Duration::from_millis(100);
     let server = TestServer::start(setup).await;
     for label in ["hostile", "web", "events"] {
         let body = request(label, true).to_string();

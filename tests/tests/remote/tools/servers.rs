@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use http::{HeaderValue, header};
+use mcp::McpLimits;
 use mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
-use model::limits::McpLimits;
-use model::observe::{SpanContext, Trace, TracedPart};
+use net::trace::{SpanContext, Trace, TracedPart};
 use serde_json::{Value, json};
 use tests::measure::{growth, runs_alone};
 use tests::tool_server_http::HttpToolServer;

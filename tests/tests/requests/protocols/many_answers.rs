@@ -79,7 +79,7 @@ async fn more_answers_than_allowed_are_refused_by_number() {
         assert!(message.contains(&format!("are {answers} answers")) && message.contains("32"), "{message}");
     }
     server.stop().await;
-    setup.limits.sequences = 2;
+    setup.limits.request.sequences = 2;
     let server = TestServer::start(setup).await;
     for (n, status) in [(2, 200), (3, 400)] {
         let body = json!({ "model": "qwen3-tiny", "messages": [{ "role": "user", "content": "Hi" }], "n": n, "max_tokens": 1 });
@@ -110,7 +110,7 @@ async fn a_neighbour_comes_to_its_end_beside_them() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn engines_queue_holds_and_the_refused_leave_nothing() {
     let mut setup = Setup::default();
-    setup.limits.waiting_requests = 40;
+    setup.limits.model.waiting_requests = 40;
     let server = TestServer::start(setup).await;
     let request = streaming(many(&server, 2, 16, 300).await).to_string();
     // 192 answers: 64 are generated at a time, 40 may wait.

@@ -156,7 +156,7 @@ async fn begun_answer_is_continued_under_any_served_name() {
 async fn a_long_silence_is_broken_by_pings() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": "Hello", "finish": "hang" }]));
-    setup.limits.heartbeat = Duration::from_millis(30);
+    setup.limits.http.heartbeat = Duration::from_millis(30);
     let server = TestServer::start(setup).await;
     let mut answer = open(server.address, json_request(PATH, request("x", 50, true).to_string())).await;
     let (mut seen, ping) = (Vec::new(), b"event: ping\ndata: {\"type\":\"ping\"}\n\n");

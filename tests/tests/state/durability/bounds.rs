@@ -19,7 +19,7 @@ async fn start(bounds: Bounds) -> TestServer {
     let mut setup = Setup::replay(folder.path(), &rules);
     setup.model.served_names = vec!["bounded".to_owned()];
     setup.store = Some(Arc::new(Sqlite::memory(&Options { bounds, ..Options::default() }).unwrap()));
-    setup.limits.grace = std::time::Duration::from_millis(100);
+    setup.limits.http.grace = std::time::Duration::from_millis(100);
     TestServer::start(setup).await
 }
 

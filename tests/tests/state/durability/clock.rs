@@ -23,7 +23,7 @@ async fn set_clock_ends_nothing_running_and_mixes_no_pages() {
     ]);
     let mut setup = Setup::replay(folder.path(), &rules);
     setup.store = Some(store.clone());
-    setup.limits.grace = std::time::Duration::from_millis(100);
+    setup.limits.http.grace = std::time::Duration::from_millis(100);
     let server = TestServer::start(setup).await;
     let address = server.address;
     let respond = async |input: &str, more: Value| {

@@ -71,9 +71,9 @@ async fn idle_followers_are_disconnected_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let mut setup = Setup::replay(folder.path(), &rules());
     setup.model.context = Some(200_000);
-    setup.limits.slow_reader = Duration::from_millis(50);
+    setup.limits.http.slow_reader = Duration::from_millis(50);
     // The stop waits for every connection that is in use.
-    setup.limits.grace = Duration::from_hours(1);
+    setup.limits.http.grace = Duration::from_hours(1);
     let server = TestServer::start(setup).await;
     let path = long(server.address, "qwen3-tiny").await;
     let crowd: Vec<TcpStream> = (0..20).map(|_| silent(server.address, &path)).collect();

@@ -43,7 +43,7 @@ async fn owners_with_full_queues_keep_no_other_waiting() {
     let mut setup = Setup::replay(folder.path(), &rules);
     setup.store = Some(store.clone());
     setup.keys = (0..=OWNERS).map(|owner| format!("owner-{owner}=key-of-{owner}")).collect();
-    setup.limits.grace = std::time::Duration::from_millis(100);
+    setup.limits.http.grace = std::time::Duration::from_millis(100);
     let server = TestServer::start(setup).await;
 
     let flood = async |owner: usize| {

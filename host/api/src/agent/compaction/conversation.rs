@@ -1,6 +1,6 @@
 //! The conversation that a compaction leaves.
 
-use model::prompt::{Message, Role};
+use prompt::{Message, Role};
 
 /// Line in front of a summary.
 const HEAD: &str = "[Summary of the conversation up to here, written by the assistant. Everything above except the user's messages and \
@@ -33,7 +33,7 @@ pub(in super::super) fn is_worth_it(messages: &[Message]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{compact, is_worth_it};
-    use model::prompt::{Message, Role};
+    use prompt::{Message, Role};
 
     fn conversation(roles: &[Role]) -> Vec<Message> {
         roles.iter().map(|role| Message::text(*role, format!("{role:?}"))).collect()

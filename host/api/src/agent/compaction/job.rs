@@ -1,8 +1,8 @@
 //! The job of a summary.
 
 use grammar::{Demand, ToolChoice};
-use model::prompt::{Message, Role};
 use model::{Beginning, Job, SamplingRequest, Truncation};
+use prompt::{Message, Role};
 
 /// The prompt for summaries, unless the operator has another one.
 pub const DEFAULT_PROMPT: &str = include_str!("prompt.txt");
@@ -36,8 +36,8 @@ mod tests {
     use super::{DEFAULT_PROMPT, summary_job};
     use contract::ToolKind;
     use grammar::{Demand, TextGrammar, ToolChoice, ToolDefinition};
-    use model::prompt::{Conversation, Message, Role, ToolDeclaration};
     use model::{Job, SamplingRequest, Truncation};
+    use prompt::{Conversation, Message, Role, ToolDeclaration};
 
     #[test]
     fn what_shapes_the_answer_does_not_shape_the_summary() {

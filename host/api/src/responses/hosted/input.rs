@@ -12,7 +12,7 @@ use crate::error::ApiError;
 use crate::history::History;
 use crate::json::{Field, Object, Value};
 use crate::warnings::Warnings;
-use model::prompt::HistoryCall;
+use prompt::HistoryCall;
 
 /// Result that the model sees of a call that the client didn't approve.
 const REFUSED: &str = "The user did not allow this call.";

@@ -14,7 +14,7 @@ use crate::raw::{self, Json};
 use crate::tools::{Allowed, TOOLS, ToolChoiceField};
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
-use model::printable::printable;
+use net::printable::printable;
 use std::sync::Arc;
 
 /// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among

@@ -15,9 +15,9 @@ use crate::fixture::model_over;
 use crate::job::Job;
 use crate::locate::locate;
 use crate::opening_state::tests::{demand, function};
-use crate::prompt::{Conversation, Message, Role, Tokenizer};
 use crate::served::Model;
 use grammar::Demand;
+use prompt::{Conversation, Message, Role, Tokenizer};
 
 /// Engine that records its requests, and generates no tokens.
 struct Recorder {

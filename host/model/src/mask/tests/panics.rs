@@ -61,7 +61,7 @@ fn panic_in_the_lexer_ends_answers_of_its_grammar_and_no_other() {
 /// 800 MB, and more with different letters.
 #[test]
 fn patterns_of_too_many_ways_are_refused_where_they_are_compiled() {
-    let grammars = super::grammars(crate::limits::Limits::default().mask_time);
+    let grammars = super::grammars(crate::limits::ModelLimits::default().mask_time);
     let letters: String = ('a'..='z').cycle().take(20_000).flat_map(|letter| [letter, '?']).collect();
     for pattern in ["a?".repeat(20_000), letters, format!("x{{9}}{}", "(ab)?".repeat(3000))] {
         for grammar in [
@@ -80,7 +80,7 @@ fn patterns_of_too_many_ways_are_refused_where_they_are_compiled() {
 /// What a mask made on its way to a limit goes with the grammar.
 #[test]
 fn grammar_that_is_refused_at_its_first_mask_holds_nothing() {
-    let grammars = super::grammars(crate::limits::Limits::default().mask_time);
+    let grammars = super::grammars(crate::limits::ModelLimits::default().mask_time);
     let grammar = format!(r#"start: %json {{"type": "string", "pattern": "^{}$"}}"#, "a?".repeat(1900));
     let opening = [(None, "\"a".to_owned())];
     let error = grammars.start(&grammar, &opening, &Arc::from([stop()]), &Caller::default()).err().unwrap();

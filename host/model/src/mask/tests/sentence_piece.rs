@@ -7,8 +7,8 @@ use serde_json::{Map, json};
 use super::{GrammarMask, Grammars, allowed, write_ids};
 use crate::accounts::Caller;
 use crate::fixture::grammar_share;
-use crate::limits::Limits;
-use crate::prompt::Tokenizer;
+use crate::limits::ModelLimits;
+use prompt::Tokenizer;
 
 const END: u32 = 1;
 /// Id of the first byte's token.
@@ -42,7 +42,7 @@ fn tokenizer() -> Tokenizer {
 }
 
 fn mask(tokenizer: &Arc<Tokenizer>, grammar: &str) -> GrammarMask {
-    let grammars = Grammars::new(Arc::clone(tokenizer), Limits::default().mask_time, grammar_share());
+    let grammars = Grammars::new(Arc::clone(tokenizer), ModelLimits::default().mask_time, grammar_share());
     let compiled = grammars.compile(grammar, &Caller::default()).unwrap();
     compiled.start(&[], &Arc::from([END])).unwrap().mask()
 }

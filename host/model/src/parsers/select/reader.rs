@@ -2,8 +2,8 @@
 //! writes it. Called by the loader.
 
 use super::{Evidence, ParserCandidate, SelectError, Selected, claims, describe, pointed};
-use crate::printable::{Escaped, shortened};
-use crate::prompt::CallingTurn;
+use net::printable::{Escaped, shortened};
+use prompt::CallingTurn;
 
 /// Most bytes of a template's text in a message.
 const EXCERPT_BYTES: usize = 160;

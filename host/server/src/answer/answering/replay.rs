@@ -99,7 +99,7 @@ impl Answer {
         };
         timeout(PATIENCE, next).await.map_err(|_| {
             let input = playback.peek().map_or_else(String::new, |input| format!("{input:?}"));
-            ReplayError::Stuck(model::printable::shortened(input, 200))
+            ReplayError::Stuck(net::printable::shortened(input, 200))
         })
     }
 

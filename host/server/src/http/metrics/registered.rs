@@ -59,7 +59,7 @@ pub(super) fn describe() {
     metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
     metered_store::describe();
     store_upkeep::describe();
-    model::remote::describe();
+    remote::describe();
     model::observe::describe();
     model::record::describe();
     engines::describe();

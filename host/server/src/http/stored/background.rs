@@ -20,10 +20,10 @@ use super::upkeep::end;
 use crate::answer::{Answer, Journal, Progress, Unstored};
 use api::error::ApiError;
 use api::event_buffer::EventBuffer;
+use api::limits::RequestLimits;
 use api::machine::Machine;
 use api::responses::{Continuation, Ending, FoldedLog, Queued, WholeInput};
 use model::accounts::Account;
-use model::limits::Limits;
 
 /// Time between two looks for responses that other processes have queued, or that became free to
 /// run.
@@ -158,7 +158,7 @@ async fn attempt(
     let account = app.accounts.open(caller.principal.clone());
     let read = |budget| store.items(owner, &response.id, Page::whole(), budget);
     let (items, mut account) = paid(app, account, 1, read).await?;
-    let whole = whole_input(&items.data, &mut account, &app.limits)?;
+    let whole = whole_input(&items.data, &mut account, &app.limits.request)?;
     drop(items);
     let continuation = Continuation {
         store: true,
@@ -173,7 +173,11 @@ async fn attempt(
 
 /// The input of a response that has waited: all of it is its own. The account, which has paid for
 /// the items, pays for the text and for what reading copies of it.
-fn whole_input(items: &[Item], account: &mut Account, limits: &Limits) -> Result<WholeInput, ApiError> {
+fn whole_input(
+    items: &[Item],
+    account: &mut Account,
+    limits: &RequestLimits,
+) -> Result<WholeInput, ApiError> {
     let mut hold =
         |bytes: usize, copies: usize| account.hold(bytes.saturating_mul(copies)).map_err(body::refusal);
     let (none, bytes): ([&[u8]; 0], _) = ([], items.iter().map(|item| item.body.len()).sum());

@@ -43,7 +43,7 @@ pub(in crate::http) async fn completions(State(app): State<App>, asker: Asker) -
 }
 
 async fn listed(app: &App, asker: &Asker) -> Result<Response, ApiError> {
-    let tags = stored::listed_by(&asker.query, app.limits.metadata)?;
+    let tags = stored::listed_by(&asker.query, app.limits.request.metadata)?;
     let (store, page) = (store(app)?, asker.page(app, Order::Ascending)?);
     let read = |budget| store.completion_list(&asker.owner(), tags, page, budget);
     let (found, account) = asker.read(app, read).await?;

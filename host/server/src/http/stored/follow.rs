@@ -63,7 +63,7 @@ pub(in crate::http) fn follow(
         _account: account,
     };
     app.tasks.spawn(follower.run(log));
-    event_stream(SseBody::new(reader, Frames::new(true), &app.limits))
+    event_stream(SseBody::new(reader, Frames::new(true), &app.limits.http))
 }
 
 struct Follower {
@@ -105,7 +105,7 @@ impl Follower {
         let store = Arc::clone(store(&self.app)?);
         let mut wait = LOOK.0;
         loop {
-            if !log.has_room() && timeout(self.app.limits.slow_reader, log.room()).await.is_err() {
+            if !log.has_room() && timeout(self.app.limits.http.slow_reader, log.room()).await.is_err() {
                 tracing::info!("a client that follows a stored response reads nothing: disconnected");
                 if let Some(Disconnect(token)) = &self.disconnect {
                     token.cancel();

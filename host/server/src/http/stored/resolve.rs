@@ -10,8 +10,8 @@ use super::super::reads::paid;
 use super::super::store_error::{refusal, store};
 use super::references::{dereference, reference};
 use api::error::ApiError;
+use api::limits::RequestLimits;
 use api::responses::{Continuation, OwnItem, WholeInput, Wishes};
-use model::limits::Limits;
 
 /// Where the items are that a request continues.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ impl Before {
     }
 
     /// The input of these items and a request's own ones.
-    fn with(self, own: &[Item], limits: &Limits) -> Result<WholeInput, ApiError> {
+    fn with(self, own: &[Item], limits: &RequestLimits) -> Result<WholeInput, ApiError> {
         let bytes = self.size() + size(own);
         let own = own.iter().map(|item| &*item.body);
         match self {
@@ -158,7 +158,7 @@ async fn read_whole(
     own: Vec<Item>,
 ) -> Result<(CheckedBody, Vec<Item>, Option<WholeInput>), ApiError> {
     body.hold(before.copied() + size(&own), 1)?;
-    let make = move |limits: &Limits| Ok((before.with(&own, limits)?, own));
+    let make = move |limits: &RequestLimits| Ok((before.with(&own, limits)?, own));
     let (mut body, (whole, own)) = body.make(app, usize::MAX, make).await?;
     body.hold(whole.copied(), COPIES - 1)?;
     Ok((body, own, Some(whole)))

@@ -120,7 +120,7 @@ impl Inbox<'_> {
         tracing::debug!(%error, "a WebSocket can't be read");
         match error {
             Error::Capacity(CapacityError::MessageTooLong { .. }) => {
-                let error = ApiError::too_large(self.app.limits.body_bytes);
+                let error = ApiError::too_large(self.app.limits.http.body_bytes);
                 Some(Farewell::new(CloseCode::Size, "the message is too large", error))
             }
             Error::Utf8(_) => {
@@ -129,7 +129,7 @@ impl Inbox<'_> {
             }
             Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
                 let message =
-                    format!("The message took longer than {} s.", self.app.limits.body_time.as_secs());
+                    format!("The message took longer than {} s.", self.app.limits.http.body_time.as_secs());
                 let error = ApiError { status: 408, ..ApiError::invalid(None, message) };
                 Some(Farewell::new(CloseCode::Policy, "the message took too long", error))
             }

@@ -3,9 +3,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use crate::limits::HttpLimits;
 use api::error::ApiError;
 use api::responses::web_socket::StreamId;
-use model::limits::Limits;
 
 /// A lane: its name, or none.
 pub(super) type Lane = Option<StreamId>;
@@ -26,7 +26,7 @@ struct Most {
 }
 
 impl<R> Lanes<R> {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &HttpLimits) -> Self {
         let most = Most {
             named: limits.socket_lanes,
             running: limits.socket_running,
@@ -93,11 +93,11 @@ mod tests {
     }
 
     fn lanes(most: usize) -> Lanes<u32> {
-        Lanes::new(&Limits {
+        Lanes::new(&HttpLimits {
             socket_lanes: 2 * most,
             socket_running: most,
             socket_waiting: 4 * most,
-            ..Limits::default()
+            ..HttpLimits::default()
         })
     }
 

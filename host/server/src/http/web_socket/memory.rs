@@ -57,7 +57,7 @@ impl Memory {
         let mut account = self.app.remembered.open(self.principal.clone());
         loop {
             let held: usize = responses.iter().map(|response| response.account.held()).sum();
-            if held + bytes <= self.app.limits.socket_memory && account.hold(bytes).is_ok() {
+            if held + bytes <= self.app.limits.http.socket_memory && account.hold(bytes).is_ok() {
                 return responses.push(Remembered { lane, id, context, account });
             }
             if responses.is_empty() {

@@ -9,9 +9,9 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use super::metered::Intake;
+use crate::limits::HttpLimits;
 use api::error::ApiError;
 use api::responses::web_socket::{StreamId, error_event};
-use model::limits::Limits;
 
 /// Number of messages that wait for the connection. Answers wait in their own logs behind it.
 const QUEUE: usize = 16;
@@ -85,7 +85,7 @@ pub(super) async fn write<S>(
     mut sink: S,
     mut queue: mpsc::Receiver<Outgoing>,
     intake: &Intake,
-    limits: &Limits,
+    limits: &HttpLimits,
 ) -> Result<(), Gone>
 where
     S: Sink<Message, Error = Error> + Unpin,
@@ -123,7 +123,7 @@ where
 async fn with_progress<T>(
     writing: impl Future<Output = T>,
     intake: &Intake,
-    limits: &Limits,
+    limits: &HttpLimits,
 ) -> Result<T, Gone> {
     let mut writing = std::pin::pin!(writing);
     loop {

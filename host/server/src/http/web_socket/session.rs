@@ -22,8 +22,8 @@ use super::metered::{Intake, Metered, READ_BYTES};
 use super::outbox::{self, Outbox};
 use super::steering::Steering;
 use super::turn::{Client, Socket};
+use crate::limits::HttpLimits;
 use api::error::ApiError;
-use model::limits::Limits;
 
 /// Serves a socket over an upgraded connection, for `client`. Dropping the future ends its
 /// responses. `disconnect` closes the connection.
@@ -32,7 +32,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let _open = OpenSockets::enter();
-    let limits = &app.limits;
+    let limits = &app.limits.http;
     let intake = Intake::new(&app, &client.principal);
     let io = Metered::new(io, intake.clone(), limits.body_time);
     let (sink, mut stream) =
@@ -70,7 +70,7 @@ where
     let _ = timeout(limits.rest_time, leaving).await;
 }
 
-fn codec(limits: &Limits) -> WebSocketConfig {
+fn codec(limits: &HttpLimits) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(READ_BYTES)
@@ -105,7 +105,7 @@ enum Closing {
 }
 
 impl Closing {
-    fn error(self, limits: &Limits) -> ApiError {
+    fn error(self, limits: &HttpLimits) -> ApiError {
         match self {
             Self::Draining => ApiError::unavailable(DRAINING),
             Self::Expired => {
@@ -118,7 +118,7 @@ impl Closing {
         }
     }
 
-    fn farewell(self, limits: &Limits) -> Farewell {
+    fn farewell(self, limits: &HttpLimits) -> Farewell {
         match self {
             Self::Draining => Farewell::new(CloseCode::Away, "the server stops", None),
             Self::Expired => Farewell::new(CloseCode::Away, "the socket's time is over", self.error(limits)),
@@ -136,18 +136,18 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(socket: &'a Socket) -> Self {
-        let lanes = Lanes::new(&socket.app.limits);
+        let lanes = Lanes::new(&socket.app.limits.http);
         Self { socket, lanes, running: FuturesUnordered::new(), closing: None }
     }
 
     /// Runs requests until the socket takes no more and all responses have ended.
     async fn run(mut self, mut requests: mpsc::Receiver<Create>) -> Farewell {
         let app = &self.socket.app;
-        let expiry = Instant::now() + app.limits.socket_time;
+        let expiry = Instant::now() + app.limits.http.socket_time;
         let mut stopping = std::pin::pin!(app.stopping.cancelled());
         loop {
             if let Some(closing) = self.closing.filter(|_| self.running.is_empty()) {
-                return closing.farewell(&app.limits);
+                return closing.farewell(&app.limits.http);
             }
             tokio::select! {
                 biased;
@@ -166,7 +166,7 @@ impl<'a> Session<'a> {
     async fn take(&mut self, create: Create) {
         let lane = create.lane.clone();
         let refused = match self.closing {
-            Some(closing) => Err(closing.error(&self.socket.app.limits)),
+            Some(closing) => Err(closing.error(&self.socket.app.limits.http)),
             None => self.lanes.push(lane.clone(), create),
         };
         if let Err(error) = refused {
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
     /// Takes no more requests, and refuses those that wait.
     async fn close(&mut self, closing: Closing) {
         self.closing = Some(closing);
-        let error = closing.error(&self.socket.app.limits);
+        let error = closing.error(&self.socket.app.limits.http);
         for (lane, _) in self.lanes.take_waiting() {
             self.socket.out.error(&error, lane.as_ref()).await;
         }

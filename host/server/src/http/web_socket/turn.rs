@@ -196,12 +196,12 @@ impl Socket {
     async fn send(&self, running: RunningResponse, lane: &Lane) -> Option<Succession> {
         let RunningResponse { answer, id, mut warnings, store, settings } = running;
         let limits = &self.app.limits;
-        let (log, reader) = event_log(Policy::Cancel { queue: limits.stream_queue });
-        self.app.tasks.spawn(answer.run(log, limits.slow_reader, Some(self.disconnect.clone())));
+        let (log, reader) = event_log(Policy::Cancel { queue: limits.model.stream_queue });
+        self.app.tasks.spawn(answer.run(log, limits.http.slow_reader, Some(self.disconnect.clone())));
         let mut events = EventReader::new(reader);
         let (mut left_out, mut steers, mut last) = (0, Vec::new(), None);
         loop {
-            match timeout(limits.heartbeat, events.next()).await {
+            match timeout(limits.http.heartbeat, events.next()).await {
                 Err(_) => events.ask_for_heartbeat(),
                 // `response.failed` says the same, and clients of sockets take errors for those of
                 // requests without a response.

@@ -75,7 +75,7 @@ async fn input_for_a_response_without_a_models_answer() {
 /// What a successor would need is kept within the memory that sockets may use.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn input_where_the_settings_have_no_room() {
-    let gated = Gated::with(|setup| setup.limits.remembered_memory = 4_000).await;
+    let gated = Gated::with(|setup| setup.limits.http.remembered_memory = 4_000).await;
     let mut socket = Socket::open(gated.server.address).await;
     for _ in 0..2 {
         let fields = json!({ "input": "Hi", "instructions": "x".repeat(3_000), "stream_id": "a" });
@@ -176,7 +176,7 @@ async fn input_without_a_successor_before_the_server_stops() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn input_of_a_response_that_fails() {
-    let mut gated = Gated::with(|setup| setup.limits.grace = Duration::from_millis(50)).await;
+    let mut gated = Gated::with(|setup| setup.limits.http.grace = Duration::from_millis(50)).await;
     let mut socket = Socket::open(gated.server.address).await;
     let id = asked_and_steered(&mut socket, json!({ "input": "Hi" }), DELTA, json!("Bye")).await;
     gated.server.begin_stop();

@@ -2,7 +2,7 @@
 //! it.
 
 use super::*;
-use crate::prompt::CallingTurn;
+use prompt::CallingTurn;
 
 /// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it
 /// claims.

@@ -1,0 +1,81 @@
+//! Ids of earlier calls as a model spells them. Clients see only the host's ids; this module makes
+//! the ids that stand in the prompt.
+
+use std::collections::HashMap;
+
+use super::conversation::Conversation;
+
+/// Respells the ids of the conversation's calls, and of the results that answer them, by `pattern`:
+/// `{name}` is the tool's name and `{index}` counts the calls of the whole conversation from 0
+/// (Kimi K2: `functions.{name}:{index}`). A result whose call isn't in the conversation keeps its
+/// id.
+pub fn spell_history_call_ids(conversation: &mut Conversation, pattern: &str) {
+    let mut spelt: HashMap<String, String> = HashMap::new();
+    let mut index = 0_usize;
+    for message in &mut conversation.messages {
+        for call in &mut message.tool_calls {
+            let id = spell_call_id(pattern, &call.name, index);
+            spelt.insert(std::mem::replace(&mut call.id, id.clone()), id);
+            index += 1;
+        }
+        if let Some(id) = &mut message.tool_call_id
+            && let Some(new) = spelt.get(id)
+        {
+            id.clone_from(new);
+        }
+    }
+}
+
+/// Returns the id that `pattern` gives to the call `index` of the tool `name`. It is filled in in
+/// one pass, so that `{index}` inside a tool's name stays as it is.
+pub fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
+    let mut id = String::with_capacity(pattern.len() + name.len());
+    let mut rest = pattern;
+    while let Some(at) = rest.find('{') {
+        id.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix("{name}") {
+            id.push_str(name);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{index}") {
+            id.push_str(&index.to_string());
+            rest = after;
+        } else {
+            id.push('{');
+            rest = &rest[1..];
+        }
+    }
+    id + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HistoryCall, Message, Role};
+
+    fn call(id: &str, name: &str) -> HistoryCall {
+        HistoryCall { id: id.to_owned(), name: name.to_owned(), arguments: "{}".to_owned() }
+    }
+
+    #[test]
+    fn calls_count_conversation_wide_and_results_follow() {
+        let mut first = Message::text(Role::Assistant, "");
+        first.tool_calls = vec![call("a", "weather"), call("b", "time")];
+        let mut result = Message::text(Role::Tool, "noon");
+        result.tool_call_id = Some("b".to_owned());
+        let mut second = Message::text(Role::Assistant, "");
+        second.tool_calls = vec![call("a", "{index}")];
+        let mut stray = Message::text(Role::Tool, "?");
+        stray.tool_call_id = Some("gone".to_owned());
+        let mut conversation =
+            Conversation { messages: vec![first, result, second, stray], tools: Vec::new() };
+
+        spell_history_call_ids(&mut conversation, "functions.{name}:{index}");
+
+        let ids: Vec<_> =
+            conversation.messages.iter().flat_map(|m| &m.tool_calls).map(|c| c.id.as_str()).collect();
+        assert_eq!(ids, ["functions.weather:0", "functions.time:1", "functions.{index}:2"]);
+        assert_eq!(conversation.messages[1].tool_call_id.as_deref(), Some("functions.time:1"));
+        assert_eq!(conversation.messages[3].tool_call_id.as_deref(), Some("gone"));
+    }
+}
