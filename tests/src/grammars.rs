@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use model::accounts::Caller;
+use accounts::Caller;
+use mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
 use model::limits::ModelLimits;
-use model::mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
 use parsers::CompileCache;
 use prompt::Tokenizer;
 

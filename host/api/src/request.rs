@@ -15,8 +15,8 @@ use super::options;
 use super::seal::Seal;
 use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
 use crate::limits::RequestLimits;
+use accounts::Principal;
 use mcp::McpServers;
-use model::accounts::Principal;
 use model::{Job, Model};
 use prompt::PromptLimits;
 

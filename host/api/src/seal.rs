@@ -16,12 +16,12 @@ mod key_file;
 use std::fmt;
 use std::sync::Arc;
 
+use accounts::Principal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac as _};
-use model::accounts::Principal;
 use sha2::{Digest, Sha256};
 
 pub use key_file::KeyFileError;
@@ -188,7 +188,7 @@ impl fmt::Debug for Seal {
 
 #[cfg(test)]
 mod tests {
-    use model::accounts::Principal;
+    use accounts::Principal;
 
     use super::{KEY_BYTES, OpenError, Seal};
 

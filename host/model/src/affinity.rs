@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::accounts::{Principal, leading_bytes};
+use accounts::{Principal, leading_bytes};
 use prompt::{Conversation, Role};
 
 /// Number of ids of a raw prompt that are hashed.

@@ -15,8 +15,8 @@ use super::job::{Beginning, Job};
 use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::{ParserBinding, ParserRequest};
 use super::served::Served;
-use crate::accounts::Caller;
-use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
+use accounts::Caller;
+use mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
 use net::printable::printable;
 
 impl Job {

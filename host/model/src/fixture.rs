@@ -11,7 +11,7 @@ use super::shared::SharedParts;
 use super::source::TokenSource;
 use super::{EngineChoice, ModelOptions, SharedOptions};
 use crate::limits::ModelLimits;
-use crate::mask::GrammarShare;
+use mask::GrammarShare;
 use parsers::{CompileCache, ParserLimits, Runtime};
 
 /// The embedded model with its tokenizer, its template and the parser that claims it, over this

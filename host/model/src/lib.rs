@@ -6,7 +6,6 @@
 //! (`parsers`).
 #![doc = include_str!("../DESIGN.md")]
 
-pub mod accounts;
 mod affinity;
 mod answer_context;
 mod choices;
@@ -26,7 +25,6 @@ pub mod limits;
 mod load;
 mod load_error;
 mod locate;
-pub mod mask;
 mod memory;
 mod models;
 pub mod observe;

@@ -18,10 +18,10 @@ use super::served::{Model, Served};
 use super::shared::SharedParts;
 use super::source::{EngineChoice, TokenSource};
 use crate::limits::ModelLimits;
-use crate::mask::Grammars;
 use crate::observe::ModelMetrics;
 use crate::replay::{Script, Vocabulary};
 use hub::DownloadProgress;
+use mask::Grammars;
 use prompt::Tokenizer;
 use remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 

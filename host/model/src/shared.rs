@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::devices::LocalDevices;
 use super::parsers::BadFiles;
-use crate::accounts::TurnSlots;
 use crate::limits::PROMPT_THREADS;
-use crate::mask::GrammarShare;
+use accounts::TurnSlots;
+use mask::GrammarShare;
 use parsers::ParserLimits;
 use parsers::{CompileCache, Runtime, RuntimeError};
 

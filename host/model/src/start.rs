@@ -24,8 +24,8 @@ use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
-use crate::accounts::{Caller, Principal};
 use crate::observe::TurnMeter;
+use accounts::{Caller, Principal};
 use prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes, drop_oldest,
     spell_history_call_ids,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use accounts::AccountLimits;
 use anyhow::Context;
 use api::limits::RequestLimits;
 use api::seal::Seal;
@@ -90,6 +91,8 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     request_limits: Switches<RequestLimits>,
     #[command(flatten)]
+    account_limits: Switches<AccountLimits>,
+    #[command(flatten)]
     prompt_limits: Switches<PromptLimits>,
     #[command(flatten)]
     model_limits: Switches<ModelLimits>,
@@ -125,6 +128,7 @@ impl ServeArguments {
     pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
         let (http, request) = (self.http_limits.0.clone(), self.request_limits.0.clone());
         let model = ModelLimits {
+            accounts: self.account_limits.0.clone(),
             prompt: self.prompt_limits.0.clone(),
             parser: self.parser_limits.0.clone(),
             remote: self.models.remote_limits(),
@@ -136,12 +140,12 @@ impl ServeArguments {
             sequences <= places,
             "--max-sequences {sequences} is more than {whose}--max-waiting {waiting}: no such request could be sure of its place"
         );
-        let largest = largest_body(&model, owners);
+        let largest = largest_body(&model.accounts, owners);
         anyhow::ensure!(
             http.body_bytes <= largest,
             "--max-body {} is more than --request-memory {} has room for: set --max-body {} or less, or a larger --request-memory",
             http.body_bytes >> 20,
-            model.request_memory >> 20,
+            model.accounts.memory >> 20,
             largest >> 20
         );
         Ok(Limits { http, request, model, mcp: self.mcp.limits() })

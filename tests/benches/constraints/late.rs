@@ -12,7 +12,7 @@ use engine::batch::Batch;
 use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
 use engine::{Engine, Finish, GenerationRequest, LocalEngine, LocalOptions, SpeculationOptions, Token};
 use futures_util::future::join_all;
-use model::mask::MaskStart;
+use mask::MaskStart;
 
 /// Time of one step of the device.
 const STEP: Duration = Duration::from_millis(10);

@@ -21,7 +21,7 @@ use cases::Case;
 use engine::{JsonBegins, JsonConstraint};
 use grammar::{MarkerTokens, ToolChoice};
 use late::Answer;
-use model::mask::{Grammars, MaskStart, json_grammar};
+use mask::{Grammars, MaskStart, json_grammar};
 use parsers::ParserLimits;
 use parsers::{Plugin, PluginSource, Runtime};
 use prompt::Tokenizer;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::TokenMask;
-use model::mask::GrammarMask;
+use mask::GrammarMask;
 use tests::measure::thread_cpu;
 
 /// Cost of each token, in microseconds.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use engine::{MaskError, TokenMask};
 use grammar::{Demand, MarkerTokens, TextGrammar};
-use model::mask::{Grammars, MaskStart};
+use mask::{Grammars, MaskStart};
 use prompt::Tokenizer;
 use seeded::SplitMix64;
 use serde_json::{Map, Value, json};

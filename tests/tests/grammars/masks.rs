@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 
 use engine::{MaskError, TokenMask};
 use grammar::{Demand, MarkerTokens, ToolChoice};
-use model::mask::GrammarMask;
+use mask::GrammarMask;
 use prompt::Tokenizer;
 use seeded::SplitMix64;
 use serde_json::{Value, json};

@@ -91,7 +91,7 @@ async fn first_answered(mut one: TcpStream, mut other: TcpStream) -> ([u8; 12], 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_share_a_memory_with_some_for_small_ones() {
     let mut setup = Setup::default();
-    setup.limits.model.request_memory = 16 << 20;
+    setup.limits.model.accounts.memory = 16 << 20;
     let server = TestServer::start(setup).await;
     // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for
     // the other, whichever that is.
@@ -123,7 +123,7 @@ async fn bodies_share_a_memory_with_some_for_small_ones() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn name_that_used_its_cpu_time_waits_and_no_other() {
     let mut setup = Setup::default();
-    setup.limits.model.request_cpu = 1;
+    setup.limits.model.accounts.cpu = 1;
     setup.keys = ["a=greedy", "a=of-the-same-name", "modest"].map(str::to_owned).into();
     let server = TestServer::start(setup).await;
     let large = format!("{{\"model\": \"qwen3-tiny\", \"input\": [{}1]}}", "[1,2,3],".repeat(1 << 19));
@@ -154,7 +154,7 @@ async fn counting_large_inputs_spends_only_its_keys_time() {
         ("/v1/messages/count_tokens", json!([{ "role": "user", "content": large }])),
     ] {
         let mut setup = Setup::default();
-        setup.limits.model.request_cpu = 1;
+        setup.limits.model.accounts.cpu = 1;
         setup.keys = vec!["greedy".to_owned(), "modest".to_owned()];
         let server = TestServer::start(setup).await;
         let body = json!({ "model": "qwen3-tiny", "input": field, "messages": field }).to_string();

@@ -14,7 +14,7 @@ const MIB: usize = 1 << 20;
 async fn small() -> TestServer {
     let folder = tempfile::tempdir().expect("a folder");
     let mut setup = Setup::replay(folder.path(), &rules());
-    setup.limits.model.request_memory = 16 * MIB;
+    setup.limits.model.accounts.memory = 16 * MIB;
     setup.limits.http.page_bytes = MIB;
     TestServer::start(setup).await
 }
@@ -90,7 +90,7 @@ async fn lists_of_large_things_come_in_pages_and_say_that_more_follows() {
     const COMPLETIONS: &str = "/v1/chat/completions";
     let folder = tempfile::tempdir().expect("a folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": "x".repeat(300 << 10) }]));
-    setup.limits.model.request_memory = 16 * MIB;
+    setup.limits.model.accounts.memory = 16 * MIB;
     setup.limits.http.page_bytes = MIB;
     setup.model.context = Some(1 << 20);
     setup.model.parser = Some("none".to_owned());

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
 
 use super::ConstraintBuilder;
-use crate::accounts::Caller;
 use crate::error::{ConstraintField, StartError};
 use crate::fixture;
 use crate::job::{Beginning, Job};
 use crate::limits::ModelLimits;
 use crate::locate::locate;
-use crate::mask::Grammars;
 use crate::opening_state::OpeningProbe;
 use crate::opening_state::tests::{demand, function, job, opening, shipped};
 use crate::parsers::ParserBinding;
+use accounts::Caller;
 use grammar::{Demand, ToolChoice};
+use mask::Grammars;
 use parsers::Plugin;
 use prompt::Tokenizer;
 

@@ -8,7 +8,7 @@ mod inputs;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::accounts::Principal;
+use accounts::Principal;
 
 pub use inputs::{
     ErrorLine, FailureLine, FinishLine, ListedLine, ListedTool, LogprobsLine, StepLine, ToolLine,

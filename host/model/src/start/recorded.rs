@@ -4,7 +4,6 @@
 use engine::{Generation, GenerationRequest, Step};
 
 use super::{ChoiceStart, PreparedJob, PreparedPrompt, most_tokens};
-use crate::accounts::Principal;
 use crate::affinity::AffinityInput;
 use crate::answer_context::{AnswerContext, GenerationNumber};
 use crate::error::StartError;
@@ -12,6 +11,7 @@ use crate::job::{Beginning, Job};
 use crate::record::line::{PromptLine, SamplingLine, ToolLineOf};
 use crate::record::{self, Playback, RecordedInput};
 use crate::served::Served;
+use accounts::Principal;
 use contract::ToolKind;
 use prompt::{Conversation, Prompt, Role};
 use turn::AllowedCalls;

@@ -12,6 +12,7 @@ use super::record_draft::RecordDraft;
 use super::stored::{self, Continues, Resolved, resolve};
 use crate::answer::Answer;
 use crate::traces::{AnswerSpan, SpanStart};
+use accounts::Account;
 use api::agent::AnswerStream;
 use api::chat::{self, stored::Wish};
 use api::error::ApiError;
@@ -20,7 +21,6 @@ use api::responses::{self, Continuation, Wishes};
 use api::{ApiRequest, Object, Protocol};
 use model::Job;
 use model::Model;
-use model::accounts::Account;
 use model::record::Recorder;
 use net::trace::Trace;
 

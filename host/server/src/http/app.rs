@@ -15,9 +15,9 @@ use super::stored::Running;
 use crate::answer::Taps;
 use crate::limits::Limits;
 use crate::traces::TraceExporter;
+use accounts::{Accounts, TurnSlots};
 use api::Defaults;
 use api::error::ApiError;
-use model::accounts::{Accounts, TurnSlots};
 use model::record::Records;
 use model::{Model, Models};
 
@@ -90,11 +90,15 @@ impl App {
         check_streams: bool,
         store: Option<Arc<dyn Store>>,
     ) -> Self {
-        let accounts = Accounts::new(&limits.model, access.keys.owners());
+        let accounts = Accounts::new(&limits.model.accounts, access.keys.owners());
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(AppState {
             accounts,
-            remembered: Accounts::of_kept(limits.http.remembered_memory, &limits.model, access.keys.owners()),
+            remembered: Accounts::of_kept(
+                limits.http.remembered_memory,
+                &limits.model.accounts,
+                access.keys.owners(),
+            ),
             capacity: Capacity::new(limits.http.connections),
             readers: TurnSlots::new(cores.div_ceil(2)),
             reads: TurnSlots::shared(READS, reads::each(access.keys.clone())),

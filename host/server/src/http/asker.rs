@@ -10,10 +10,10 @@ use super::app::App;
 use super::body;
 use super::connection::Disconnect;
 use super::reads;
+use accounts::{Account, Principal, TurnSlot};
 use api::error::ApiError;
 use api::openapi;
 use api::query::Query;
-use model::accounts::{Account, Principal, TurnSlot};
 
 /// Copies of what was read from the store that are in memory while an answer is made.
 const COPIES: usize = 2;

@@ -15,12 +15,11 @@ use http_body_util::BodyExt;
 use super::app::App;
 use super::content_encoding::{self, ContentEncoding};
 use crate::limits::{HttpLimits, Limits};
+use accounts::{Account, AccountLimits, Overdrawn, Principal, largest_account};
 use api::error::ApiError;
 use api::limits::RequestLimits;
 use api::{Defaults, Document, Object, References, references};
 use model::Model;
-use model::accounts::{Account, Overdrawn, Principal, largest_account};
-use model::limits::ModelLimits;
 
 /// Factor for the memory that reading a body may take: the body, its strings with escapes resolved,
 /// and what is kept of them.
@@ -29,7 +28,7 @@ pub(super) const COPIES: usize = 3;
 const SMALL: usize = 64 << 10;
 
 /// Size of the largest body that can be read, in bytes, if `owners` share the memory.
-pub fn largest_body(limits: &ModelLimits, owners: usize) -> usize {
+pub fn largest_body(limits: &AccountLimits, owners: usize) -> usize {
     largest_account(limits, owners) / COPIES
 }
 

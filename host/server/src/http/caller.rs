@@ -6,7 +6,7 @@ use axum::extract::Request;
 use http::HeaderValue;
 
 use super::answer::RequestId;
-use model::accounts::Principal;
+use accounts::Principal;
 use net::trace::SpanContext;
 use remote::PROBE_HEADER;
 

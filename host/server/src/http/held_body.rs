@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::body::{Frame, SizeHint};
 
 use super::answer::typed;
-use model::accounts::Account;
+use accounts::Account;
 
 /// A JSON answer whose bytes `account` pays for until they are sent.
 pub(super) fn held_json(json: Vec<u8>, account: Account) -> Response {

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-use model::accounts::Principal;
+use accounts::Principal;
 
 /// Most characters of a name.
 const NAME_CHARACTERS: usize = 64;

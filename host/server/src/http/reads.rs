@@ -12,8 +12,8 @@ use super::app::App;
 use super::body;
 use super::keys::Keys;
 use super::store_error;
+use accounts::{Account, CpuMeter, Overdrawn, Principal, TurnSlot};
 use api::error::ApiError;
-use model::accounts::{Account, CpuMeter, Overdrawn, Principal, TurnSlot};
 
 /// Reads at a time: as many as the store has threads for them.
 pub(super) const READS: usize = 2;

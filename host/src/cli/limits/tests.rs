@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use accounts::AccountLimits;
 use api::limits::RequestLimits;
 use bounds::{Bound, Bounded};
 use mcp::McpLimits;
@@ -19,6 +20,7 @@ macro_rules! each_set {
     ($run:ident($into:expr)) => {
         $run::<HttpLimits>($into);
         $run::<RequestLimits>($into);
+        $run::<AccountLimits>($into);
         $run::<PromptLimits>($into);
         $run::<ModelLimits>($into);
         $run::<ParserLimits>($into);

@@ -283,7 +283,7 @@ async fn a_large_message_has_as_long_as_a_body_to_arrive() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_charged_while_they_arrive() {
-    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.model.request_memory = 2 << 20).await;
+    let Scripted { server, .. } = Scripted::with(|setup| setup.limits.model.accounts.memory = 2 << 20).await;
     let mut begun = vec![TEXT, 0xff];
     begun.extend(1_000_000_u64.to_be_bytes());
     begun.extend([0; 4]);

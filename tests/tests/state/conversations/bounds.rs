@@ -65,7 +65,7 @@ async fn what_cant_fit_is_refused_and_nothing_goes_for_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn page_of_large_items_ends_earlier_and_says_that_more_follow() {
     let mut setup = Setup::default();
-    setup.limits.model.request_memory = 8 << 20;
+    setup.limits.model.accounts.memory = 8 << 20;
     setup.limits.http.page_bytes = 2 << 20;
     let server = TestServer::start(setup).await;
     let client = Client::new(&server, "any");
@@ -89,7 +89,7 @@ async fn page_of_large_items_ends_earlier_and_says_that_more_follow() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_large_pages_give_their_memory_back() {
     let mut setup = Setup::default();
-    setup.limits.model.request_memory = 64 << 20;
+    setup.limits.model.accounts.memory = 64 << 20;
     setup.limits.http.slow_reader = Duration::from_millis(50);
     let server = TestServer::start(setup).await;
     let client = Client::new(&server, "any");

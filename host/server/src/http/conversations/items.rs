@@ -13,12 +13,12 @@ use super::super::path::{Named, named};
 use super::super::store_error::{refusal, store};
 use super::super::stored::dereference;
 use super::conversation::shown;
+use accounts::Account;
 use api::conversations::{self, NewItems};
 use api::error::ApiError;
 use api::ids::Ids;
 use api::list;
 use api::{Defaults, Object};
-use model::accounts::Account;
 
 /// Items as they are stored: copies, for which the account pays, in place of references.
 ///

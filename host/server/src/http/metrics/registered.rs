@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::{metered_store, store_upkeep};
 use super::engines;
 use crate::traces::{EXPORTED, LOST};
-use model::accounts::Overdrawn;
+use accounts::Overdrawn;
 use model::{LoadResult, Models};
 
 pub(super) fn describe() {

@@ -18,12 +18,12 @@ use super::request::StoredRequest;
 use super::resolve::Resolved;
 use super::upkeep::end;
 use crate::answer::{Answer, Journal, Progress, Unstored};
+use accounts::Account;
 use api::error::ApiError;
 use api::event_buffer::EventBuffer;
 use api::limits::RequestLimits;
 use api::machine::Machine;
 use api::responses::{Continuation, Ending, FoldedLog, Queued, WholeInput};
-use model::accounts::Account;
 
 /// Time between two looks for responses that other processes have queued, or that became free to
 /// run.

@@ -15,12 +15,12 @@ use super::super::store_error::{refusal, store};
 use super::super::stream::event_stream;
 use super::running::Handle;
 use crate::answer::{LogWriter, Policy, Progress, SseBody, event_log};
+use accounts::{Account, Principal};
 use api::error::{ApiError, not_stored};
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::responses::stored::push;
 use api::responses::{Ending, FoldedLog};
-use model::accounts::{Account, Principal};
 
 /// Shortest and longest time between two looks for events of a response that runs elsewhere.
 const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));

@@ -5,9 +5,9 @@ use store::{Item, Owner};
 use super::super::app::App;
 use super::super::reads::paid;
 use super::super::store_error::store;
+use accounts::Account;
 use api::error::ApiError;
 use api::responses::OwnItem;
-use model::accounts::Account;
 
 /// Replaces references by copies of the stored items. All are read in one transaction; `account`
 /// pays for each before it is read, as often as the request names it.

@@ -19,8 +19,8 @@ use super::super::connection::{Disconnect, Upgrade};
 use super::super::keys::PresentedKey;
 use super::session;
 use super::turn::Client;
+use accounts::Principal;
 use api::error::ApiError;
-use model::accounts::Principal;
 
 /// The version of the WebSocket protocol.
 const VERSION: &str = "13";

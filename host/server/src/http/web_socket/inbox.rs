@@ -15,9 +15,9 @@ use super::lanes::Lane;
 use super::metered::{CONTROL_HEAD, Intake, READ_BYTES};
 use super::outbox::Outbox;
 use super::turn::Socket;
+use accounts::Overdrawn;
 use api::error::ApiError;
 pub(crate) use api::responses::web_socket::ClientEvent;
-use model::accounts::Overdrawn;
 
 /// Bytes of answers to pings that may wait for the connection.
 const PONG_BYTES: usize = 64 << 10;

@@ -8,7 +8,7 @@ use store::{End, Item, Status};
 use super::super::app::App;
 use super::lanes::Lane;
 use crate::answer::{Keeper, Keeping, Kept};
-use model::accounts::{Account, Principal};
+use accounts::{Account, Principal};
 
 /// Bytes that an item takes beside its text.
 const ITEM_BYTES: usize = 64;

@@ -14,7 +14,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::super::app::App;
 use super::super::body::COPIES;
-use model::accounts::{Account, Overdrawn, Principal};
+use accounts::{Account, Overdrawn, Principal};
 
 /// Bytes that a socket reads at once. A message of this size is charged when it is whole, as every
 /// connection has a buffer of it.

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::body::hold;
 use super::lanes::Lane;
+use accounts::Account;
 use api::ids::Ids;
 pub(crate) use api::responses::steer::{self, SteerFault, SteerRequest};
-use model::accounts::Account;
 
 /// Number of inputs that may wait for one response's end.
 const WAITING: usize = 8;

@@ -19,11 +19,11 @@ use super::memory::{Memory, MemoryKeeper};
 use super::outbox::Outbox;
 use super::steering::{CLOSED, Steer, Steering, messages};
 use crate::answer::{Answer, EventReader, Policy, event_log};
+use accounts::{Account, Principal};
 use api::Protocol;
 use api::error::ApiError;
 use api::responses::steer::{self, ResponseEnd};
 use api::responses::web_socket::{of_lane, renumbered, warned};
-use model::accounts::{Account, Principal};
 
 /// Names of the events that end a response.
 const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];

@@ -5,9 +5,11 @@
 //! Invariant: the memory of an account is given back when the account is dropped, and no request
 //! gets more than its principal has left. The transport opens accounts; this module knows neither
 //! HTTP nor models.
+#![doc = include_str!("../DESIGN.md")]
 
 mod caller;
 mod cpu;
+mod limits;
 mod memory;
 mod slots;
 
@@ -24,7 +26,7 @@ use sha2::{Digest, Sha256};
 use cpu::CpuShare;
 use memory::Memory;
 
-use crate::limits::ModelLimits;
+pub use limits::AccountLimits;
 
 /// Owner of a request, and of what is kept of it: the name of its API key, never the key, nor the
 /// key's place in a list. So all keys of one name are one principal, and a new key in place of an
@@ -60,7 +62,7 @@ impl Principal {
 
     /// Salt that keeps blocks apart from those of the principal's other requests, too: of requests
     /// with another `text`, or with none.
-    pub(crate) fn cache_salt_with(&self, text: &str) -> u64 {
+    pub fn cache_salt_with(&self, text: &str) -> u64 {
         let mut hash = Sha256::new();
         hash.update(self.cache_salt().to_be_bytes());
         hash.update(text);
@@ -69,7 +71,7 @@ impl Principal {
 }
 
 /// The first 8 bytes of a digest, big endian.
-pub(crate) fn leading_bytes(hash: Sha256) -> u64 {
+pub fn leading_bytes(hash: Sha256) -> u64 {
     hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
@@ -125,10 +127,10 @@ struct PrincipalUsage {
 impl Accounts {
     /// Makes the budgets of `principals` principals. If there are several, each may hold half of
     /// the memory.
-    pub fn new(limits: &ModelLimits, principals: usize) -> Self {
+    pub fn new(limits: &AccountLimits, principals: usize) -> Self {
         Self {
-            memory: Arc::new(Memory::new(limits.request_memory)),
-            cpu: CpuShare::new(limits.request_cpu),
+            memory: Arc::new(Memory::new(limits.memory)),
+            cpu: CpuShare::new(limits.cpu),
             principal_memory: principal_memory(limits, principals),
             principals: Mutex::default(),
         }
@@ -136,8 +138,8 @@ impl Accounts {
 
     /// Makes budgets of `bytes` of memory for what is kept for principals between requests. Its CPU
     /// time is never charged.
-    pub fn of_kept(bytes: usize, limits: &ModelLimits, principals: usize) -> Self {
-        Self::new(&ModelLimits { request_memory: bytes, ..limits.clone() }, principals)
+    pub fn of_kept(bytes: usize, limits: &AccountLimits, principals: usize) -> Self {
+        Self::new(&AccountLimits { memory: bytes, cpu: limits.cpu }, principals)
     }
 
     /// Opens an account for one request; it holds nothing yet.
@@ -158,12 +160,12 @@ impl Accounts {
 }
 
 /// Bytes that each of `principals` principals may hold.
-fn principal_memory(limits: &ModelLimits, principals: usize) -> usize {
-    if principals > 1 { limits.request_memory / 2 } else { limits.request_memory }
+fn principal_memory(limits: &AccountLimits, principals: usize) -> usize {
+    if principals > 1 { limits.memory / 2 } else { limits.memory }
 }
 
 /// Bytes that one request may hold if no other request holds any.
-pub fn largest_account(limits: &ModelLimits, principals: usize) -> usize {
+pub fn largest_account(limits: &AccountLimits, principals: usize) -> usize {
     memory::most_of_one(principal_memory(limits, principals))
 }
 

@@ -8,8 +8,8 @@ use std::task::{Context, Waker};
 use engine::{MaskError, TokenMask};
 
 use super::{GRAMMARS, compile, mask, stop, write};
-use crate::accounts::Caller;
-use crate::mask::pool::{LexerLock, MaskPool};
+use crate::pool::{LexerLock, MaskPool};
+use accounts::Caller;
 
 /// Waits for the prepared mask.
 fn wait(mask: &mut super::GrammarMask) {
@@ -61,7 +61,7 @@ fn panic_in_the_lexer_ends_answers_of_its_grammar_and_no_other() {
 /// 800 MB, and more with different letters.
 #[test]
 fn patterns_of_too_many_ways_are_refused_where_they_are_compiled() {
-    let grammars = super::grammars(crate::limits::ModelLimits::default().mask_time);
+    let grammars = super::grammars(super::MASK_TIME);
     let letters: String = ('a'..='z').cycle().take(20_000).flat_map(|letter| [letter, '?']).collect();
     for pattern in ["a?".repeat(20_000), letters, format!("x{{9}}{}", "(ab)?".repeat(3000))] {
         for grammar in [
@@ -80,11 +80,11 @@ fn patterns_of_too_many_ways_are_refused_where_they_are_compiled() {
 /// What a mask made on its way to a limit goes with the grammar.
 #[test]
 fn grammar_that_is_refused_at_its_first_mask_holds_nothing() {
-    let grammars = super::grammars(crate::limits::ModelLimits::default().mask_time);
+    let grammars = super::grammars(super::MASK_TIME);
     let grammar = format!(r#"start: %json {{"type": "string", "pattern": "^{}$"}}"#, "a?".repeat(1900));
     let opening = [(None, "\"a".to_owned())];
     let error = grammars.start(&grammar, &opening, &Arc::from([stop()]), &Caller::default()).err().unwrap();
-    assert!(matches!(error, crate::mask::GrammarError::Refused(_)), "{error}");
+    assert!(matches!(error, crate::GrammarError::Refused(_)), "{error}");
     assert_eq!(grammars.held_bytes(), 0);
 }
 

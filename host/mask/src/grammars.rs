@@ -15,7 +15,7 @@ use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
 use super::weight::GrammarWeight;
 use super::{GrammarError, MaskStart};
-use crate::accounts::Caller;
+use accounts::Caller;
 use prompt::Tokenizer;
 
 /// Compiler of grammars, shared by all answers of a model.
@@ -45,7 +45,7 @@ impl Grammars {
     }
 
     /// Bytes that the compiled grammars of all models hold.
-    pub(crate) fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         self.share.held_bytes()
     }
 

@@ -7,7 +7,7 @@
 //! Invariants: tokens that end the turn are no part of a grammar, they may come wherever the
 //! grammar may end; a sequence whose grammar fails ends with an error, never unconstrained; sizes,
 //! memory and work per mask are bounded (`limits.rs`).
-#![doc = include_str!("DESIGN.md")]
+#![doc = include_str!("../DESIGN.md")]
 
 mod compiled;
 mod error;
@@ -32,7 +32,6 @@ pub use compiled::CompiledGrammar;
 pub use error::{GrammarError, RefusedGrammar};
 pub use grammar_mask::GrammarMask;
 pub use grammars::Grammars;
-pub use json::json_grammar;
-pub(crate) use json::text_grammar;
+pub use json::{json_grammar, text_grammar};
 pub use share::GrammarShare;
 pub use start::MaskStart;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::limits::{ALL_GRAMMARS_BYTES, GRAMMAR_MEMORY, NEW_GRAMMARS_BYTES};
-use crate::accounts::Principal;
+use accounts::Principal;
 
 /// Sum beyond which more than one grammar gives way at a time.
 const FAR_TOO_MUCH: usize = ALL_GRAMMARS_BYTES / 3 * 4;

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, json};
 
-use super::{GrammarMask, Grammars, allowed, write_ids};
-use crate::accounts::Caller;
-use crate::fixture::grammar_share;
-use crate::limits::ModelLimits;
+use super::{GrammarMask, Grammars, MASK_TIME, allowed, write_ids};
+use crate::tests::grammar_share;
+use accounts::Caller;
 use prompt::Tokenizer;
 
 const END: u32 = 1;
@@ -42,7 +41,7 @@ fn tokenizer() -> Tokenizer {
 }
 
 fn mask(tokenizer: &Arc<Tokenizer>, grammar: &str) -> GrammarMask {
-    let grammars = Grammars::new(Arc::clone(tokenizer), ModelLimits::default().mask_time, grammar_share());
+    let grammars = Grammars::new(Arc::clone(tokenizer), MASK_TIME, grammar_share());
     let compiled = grammars.compile(grammar, &Caller::default()).unwrap();
     compiled.start(&[], &Arc::from([END])).unwrap().mask()
 }

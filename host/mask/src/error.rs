@@ -70,7 +70,7 @@ impl RefusedGrammar {
     /// Adds the place of the keyword at fault, if one of `schemas` has the keyword. Each schema
     /// comes with the name of its owner, as `tool "f"` or `the response`.
     #[must_use]
-    pub(crate) fn with_place(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
+    pub fn with_place(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
         let Some(keyword) = self.keyword.as_deref() else { return self };
         let mut places = schemas.into_iter().filter_map(|(of, schema)| Some((of, place(&schema, keyword)?)));
         let Some((of, place)) = places.next() else { return self };

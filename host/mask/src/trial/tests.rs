@@ -1,7 +1,7 @@
 //! Trials of grammars that take much for their size: each ends within its limits, with a reason.
 
 use super::*;
-use crate::fixture::grammar_share;
+use crate::tests::grammar_share;
 
 /// Runs trials on a thread with the stack that they need.
 fn run(grammars: &[String]) -> Vec<Result<usize, String>> {

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use engine::{MaskError, ModelFiles, TokenMask};
 
-use super::{CompiledGrammar, GrammarError, GrammarMask, Grammars};
-use crate::accounts::Caller;
-use crate::fixture::grammar_share;
-use crate::limits::ModelLimits;
+use super::{CompiledGrammar, GrammarError, GrammarMask, GrammarShare, Grammars};
+use accounts::Caller;
+use parsers::CompileCache;
 use prompt::Tokenizer;
 
 mod away;
@@ -21,9 +20,17 @@ static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/qwen3-tiny");
     Arc::new(Tokenizer::load(&ModelFiles::Directory(folder)).unwrap())
 });
-static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| grammars(ModelLimits::default().mask_time));
+static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| grammars(MASK_TIME));
+/// CPU time of masks, per token on average.
+const MASK_TIME: Duration = Duration::from_millis(5);
 /// Number of logits, more than the tokenizer has tokens, as in real models.
 const ROWS: usize = 768;
+
+/// What the grammars of a test share; the cache is that of all tests.
+pub(crate) fn grammar_share() -> Arc<GrammarShare> {
+    let cache = CompileCache::open(&std::env::temp_dir().join("sluice-tests/parsers")).unwrap();
+    Arc::new(GrammarShare::new(Some(cache)))
+}
 
 fn grammars(mask_time: Duration) -> Grammars {
     Grammars::new(Arc::clone(&TOKENIZER), mask_time, grammar_share())

@@ -27,7 +27,7 @@ pub fn json_grammar(constraint: &JsonConstraint) -> Result<String, GrammarError>
 ///
 /// # Errors
 /// What is wrong with the grammar.
-pub(crate) fn text_grammar(syntax: &str, definition: &str) -> Result<String, String> {
+pub fn text_grammar(syntax: &str, definition: &str) -> Result<String, String> {
     let grammar = TextGrammar { syntax: syntax.to_owned(), definition: definition.to_owned() };
     Ok(format!("start: {}\n", response_text(&grammar)?))
 }

@@ -13,7 +13,7 @@ use super::compiled::CompiledGrammar;
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, LEAST_BYTES, MEMORY_WAIT};
 use super::memory::{GrammarMemory, HeldMemory};
 use super::trial::GrammarTrial;
-use crate::accounts::{Principal, TurnSlot, TurnSlots};
+use accounts::{Principal, TurnSlot, TurnSlots};
 use parsers::CompileCache;
 
 /// What the grammars of all models share.

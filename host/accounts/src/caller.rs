@@ -27,7 +27,7 @@ impl Caller {
     }
 
     /// Whether the client has left, so that nobody needs the work any more.
-    pub(crate) fn has_left(&self) -> bool {
+    pub fn has_left(&self) -> bool {
         self.left.is_cancelled()
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use engine::{JsonBegins, JsonConstraint, MaskError, TokenMask};
 
 use super::{ROWS, TOKENIZER, allowed, compile, grammars, mask, stop};
-use crate::accounts::Caller;
-use crate::mask::{GrammarMask, json_grammar};
+use crate::{GrammarMask, json_grammar};
+use accounts::Caller;
 
 /// Whether the mask is ready; doesn't wait.
 fn is_ready(mask: &mut GrammarMask) -> bool {

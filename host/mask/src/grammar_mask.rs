@@ -85,7 +85,7 @@ impl GrammarMask {
     /// Ends reasoning with the tokens `end` behind `tokens` tokens of the sequence, or as soon
     /// after them as the grammar allows all of `end`.
     #[must_use]
-    pub(crate) fn with_reasoning_bound(mut self, end: Arc<[u32]>, tokens: usize) -> Self {
+    pub fn with_reasoning_bound(mut self, end: Arc<[u32]>, tokens: usize) -> Self {
         self.reasoning = Some(ReasoningBound::new(end, tokens));
         self
     }

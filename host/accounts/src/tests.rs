@@ -7,7 +7,7 @@ use system::cpu_clock::thread_cpu_time;
 const MIB: usize = 1 << 20;
 
 fn accounts(memory: usize, principals: usize) -> Accounts {
-    Accounts::new(&ModelLimits { request_memory: memory, ..ModelLimits::default() }, principals)
+    Accounts::new(&AccountLimits { memory, ..AccountLimits::default() }, principals)
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn one_key_of_several_holds_half_at_the_most() {
 #[test]
 fn the_largest_account_is_the_largest_that_is_given() {
     for (memory, principals) in [(16 * MIB, 1), (32 * MIB + 5, 1), (32 * MIB, 2), (37 * MIB + 3, 3)] {
-        let limits = ModelLimits { request_memory: memory, ..ModelLimits::default() };
+        let limits = AccountLimits { memory, ..AccountLimits::default() };
         let largest = largest_account(&limits, principals);
         let accounts = Accounts::new(&limits, principals);
         assert_eq!(accounts.open(Principal::default()).hold(largest), Ok(()));
@@ -76,7 +76,7 @@ fn cpu_time_runs_out_and_comes_back() {
 
 #[test]
 fn meter_books_its_work_even_after_the_account_closes() {
-    let accounts = Accounts::new(&ModelLimits { request_cpu: 1, ..ModelLimits::default() }, 2);
+    let accounts = Accounts::new(&AccountLimits { cpu: 1, ..AccountLimits::default() }, 2);
     let account = accounts.open(Principal::default());
     let meter = account.meter();
     drop(account);
