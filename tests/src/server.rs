@@ -10,7 +10,8 @@ use mcp::McpServers;
 use model::{EngineChoice, KvCacheBytes, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
 use server::Limits;
-use server::http::{Access, App, CorsOrigin, HostName, Keys, Named, Server, install_metrics};
+use server::accept::{Access, App, CorsOrigin, HostName, Keys, Named};
+use server::http::{Server, install_metrics};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
 

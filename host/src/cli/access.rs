@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use server::http::{Access, ApiKey, CorsOrigin, HostName, Keys, Named, read_keys};
+use server::accept::{Access, ApiKey, CorsOrigin, HostName, Keys, Named, read_keys};
 
 #[derive(clap::Args)]
 pub(super) struct AccessArguments {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use model::{EngineChoice, Model, Models};
 use remote::EngineList;
-use server::http::{ApiKey, Keys, Named};
+use server::accept::{ApiKey, Keys, Named};
 use tokio::signal::unix::Signal;
 
 use super::config::{ConfigError, Parsed};

@@ -15,11 +15,11 @@ use store::{Chunk, End};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::figures::AnswerFigures;
-use super::framed_check::FramedCheck;
-use super::keeper::{Keeper, Kept};
-use super::log::{LogWriter, Signal};
-use super::tap::TapWriter;
+use crate::answer::figures::AnswerFigures;
+use crate::answer::framed_check::FramedCheck;
+use crate::answer::keeper::{Keeper, Kept};
+use crate::answer::log::{LogWriter, Signal};
+use crate::answer::tap::TapWriter;
 use crate::traces::AnswerSpan;
 use api::StreamCheck;
 use api::agent::AnswerStream;

@@ -6,43 +6,43 @@ use std::time::Duration;
 use model::observe::ModelMetrics;
 
 /// The metrics of an answer. While they live, the answer counts as under way.
-pub(super) struct AnswerFigures {
+pub(crate) struct AnswerFigures {
     model: Arc<ModelMetrics>,
     under_way: metrics::Gauge,
 }
 
 impl AnswerFigures {
     /// An answer of this model begins.
-    pub(super) fn begin(model: Arc<ModelMetrics>) -> Self {
+    pub(crate) fn begin(model: Arc<ModelMetrics>) -> Self {
         let under_way = metrics::gauge!("sluice_streams", "model_name" => Arc::clone(model.label()));
         under_way.increment(1);
         Self { model, under_way }
     }
 
     /// Label of the model.
-    pub(super) fn model(&self) -> &str {
+    pub(crate) fn model(&self) -> &str {
         self.model.label()
     }
 
     /// The model's first event came after this time.
-    pub(super) fn first_event(&self, time: Duration) {
+    pub(crate) fn first_event(&self, time: Duration) {
         self.model.first_event(time);
     }
 
     /// A reader took nothing for too long.
-    pub(super) fn slow_reader(&self) {
+    pub(crate) fn slow_reader(&self) {
         let model = Arc::clone(self.model.label());
         metrics::counter!("sluice_slow_readers_total", "model_name" => model).increment(1);
     }
 
     /// The stream broke the event grammar.
-    pub(super) fn violation(&self) {
+    pub(crate) fn violation(&self) {
         let model = Arc::clone(self.model.label());
         metrics::counter!("sluice_stream_violations_total", "model_name" => model).increment(1);
     }
 
     /// A choice of the answer ended after this time.
-    pub(super) fn end(&self, time: Duration) {
+    pub(crate) fn end(&self, time: Duration) {
         self.model.answer_ended(time);
     }
 }

@@ -7,7 +7,7 @@ use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 
 /// Check of one answer's stream.
-pub(super) struct FramedCheck {
+pub(crate) struct FramedCheck {
     check: StreamCheck,
     frames: Frames,
     buffer: BytesMut,
@@ -15,7 +15,7 @@ pub(super) struct FramedCheck {
 
 impl FramedCheck {
     /// A check that frames events before it reads them.
-    pub(super) fn new(check: StreamCheck, frames: Frames) -> Self {
+    pub(crate) fn new(check: StreamCheck, frames: Frames) -> Self {
         Self { check, frames, buffer: BytesMut::new() }
     }
 
@@ -23,7 +23,7 @@ impl FramedCheck {
     ///
     /// # Errors
     /// The first violation, in words.
-    pub(super) fn feed(&mut self, events: &EventBuffer, over: bool) -> Result<(), String> {
+    pub(crate) fn feed(&mut self, events: &EventBuffer, over: bool) -> Result<(), String> {
         self.frames.events(events, &mut self.buffer);
         if over {
             self.frames.end(&mut self.buffer);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Timer of comments and heartbeats.
-pub(super) struct IdleTimer {
+pub(crate) struct IdleTimer {
     keep_alive: Duration,
     heartbeat: Duration,
     last_event: Instant,
@@ -21,26 +21,26 @@ pub(super) struct IdleTimer {
 
 /// What to send next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(crate) enum Due {
     Comment,
     Heartbeat,
 }
 
 impl IdleTimer {
-    pub(super) fn new(keep_alive: Duration, heartbeat: Duration) -> Self {
+    pub(crate) fn new(keep_alive: Duration, heartbeat: Duration) -> Self {
         let now = Instant::now();
         let sleep = Box::pin(sleep_until(now + keep_alive.min(heartbeat)));
         Self { keep_alive, heartbeat, last_event: now, last_output: now, sleep }
     }
 
     /// Records that events were sent.
-    pub(super) fn events_sent(&mut self) {
+    pub(crate) fn events_sent(&mut self) {
         self.last_event = Instant::now();
         self.last_output = self.last_event;
     }
 
     /// Ready with what to send, as soon as it is due.
-    pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Due> {
+    pub(crate) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Due> {
         loop {
             ready!(self.sleep.as_mut().poll(cx));
             let (at, due) = self.next();

@@ -79,7 +79,7 @@ impl Journal {
     }
 
     /// Adds events, and empties the buffer.
-    pub(super) fn add(&mut self, buffer: &mut EventBuffer) {
+    pub(crate) fn add(&mut self, buffer: &mut EventBuffer) {
         if self.waiting.is_empty() {
             self.since = Instant::now();
         }
@@ -87,12 +87,12 @@ impl Journal {
         buffer.clear();
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.waiting.len() >= CHUNK_EVENTS
     }
 
     /// Ready when the oldest event has waited long enough; never ready without one.
-    pub(super) async fn due(&self) {
+    pub(crate) async fn due(&self) {
         if self.waiting.is_empty() {
             std::future::pending::<()>().await;
         }
@@ -100,7 +100,7 @@ impl Journal {
     }
 
     /// Stores the events that wait. Those that can't be stored wait on.
-    pub(super) async fn flush(&mut self) -> store::Result<()> {
+    pub(crate) async fn flush(&mut self) -> store::Result<()> {
         let Some(chunk) = self.take() else { return Ok(()) };
         let stored = self.store.append(&self.lease, chunk.clone()).await;
         if stored.is_ok() {
@@ -112,7 +112,7 @@ impl Journal {
     }
 
     /// The events that wait, for whoever stores them with the answer's end.
-    pub(super) fn take(&mut self) -> Option<Chunk> {
+    pub(crate) fn take(&mut self) -> Option<Chunk> {
         let events = std::mem::take(&mut self.waiting);
         let first = self.next;
         self.next += events.len() as u64;
@@ -121,7 +121,7 @@ impl Journal {
 
     /// The answer's last events, where `taken` ones couldn't be stored and those of the buffer were
     /// written instead of the very last of them.
-    pub(super) fn rest(&self, taken: Option<Chunk>, instead: &EventBuffer) -> Chunk {
+    pub(crate) fn rest(&self, taken: Option<Chunk>, instead: &EventBuffer) -> Chunk {
         let mut last = taken.unwrap_or(Chunk { first: self.next, events: Vec::new() });
         if !instead.is_empty() {
             last.events.pop();

@@ -44,7 +44,7 @@ pub enum ReadError {
 
 /// What came with a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Read {
+pub(crate) enum Read {
     /// Events, and more may follow.
     Events,
     /// Events, if any were left, and the answer's end.
@@ -53,7 +53,7 @@ pub(super) enum Read {
 
 /// Signal from readers to the writer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Signal {
+pub(crate) enum Signal {
     /// No reader is left, and the answer isn't wanted without one.
     NoReader,
     /// A reader's client has received no event for a while.
@@ -150,7 +150,7 @@ impl LogWriter {
     }
 
     /// Waits for a signal from the readers. Cancel-safe.
-    pub(super) async fn signal(&self) -> Signal {
+    pub(crate) async fn signal(&self) -> Signal {
         poll_fn(|cx| self.0.lock().poll_signal(self.0.0.policy, cx)).await
     }
 }
@@ -166,7 +166,7 @@ impl Drop for LogWriter {
 impl LogReader {
     /// Passes events that this reader hasn't taken yet to `each`: number, label, and JSON in two
     /// parts. Called under the log's lock.
-    pub(super) fn poll_read(
+    pub(crate) fn poll_read(
         &mut self,
         cx: &Context<'_>,
         each: impl FnMut(u64, Label, (&[u8], &[u8])),
@@ -184,7 +184,7 @@ impl LogReader {
     }
 
     /// Asks the writer for a heartbeat event, since the client has received no event for a while.
-    pub(super) fn ask_for_heartbeat(&self) {
+    pub(crate) fn ask_for_heartbeat(&self) {
         let mut state = self.log.lock();
         state.heartbeat_due = true;
         let waits = state.waits_for_signal.take();

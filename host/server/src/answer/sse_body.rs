@@ -11,8 +11,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame};
 
-use super::idle_timer::{Due, IdleTimer};
-use super::log::{LogReader, Read};
+use crate::answer::idle_timer::{Due, IdleTimer};
+use crate::answer::log::{LogReader, Read};
 use crate::limits::HttpLimits;
 use api::event_buffer::Label;
 use api::frames::{Frames, KEEP_ALIVE};

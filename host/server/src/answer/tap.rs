@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
+use crate::answer::log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 use api::event_buffer::EventBuffer;
 use model::trace::{Trace, usage_json};
 use turn::Usage;

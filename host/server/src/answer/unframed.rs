@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 
-use super::log::{LogReader, Read, ReadError};
+use crate::answer::log::{LogReader, Read, ReadError};
 
 /// One event of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,23 +14,23 @@ use axum::response::Response;
 use http::Uri;
 use serde::Serialize;
 
-use super::access::refuse_foreign_pages;
-use super::admin_parse::parse;
-use super::answer::{answer, json, to_json};
-use super::app::App;
-use super::inspector;
-use super::probes::probes;
-use super::routes::{get_only, layered, no_route, post_only};
-use super::server_info::scrape;
-use super::stream::event_stream;
+use crate::accept::access::refuse_foreign_pages;
+use crate::accept::app::App;
 use crate::answer::{SseBody, TapReader};
+use crate::http::admin_parse::parse;
+use crate::http::answer::{answer, json, to_json};
+use crate::http::probes::probes;
+use crate::http::routes::{get_only, layered, no_route, post_only};
+use crate::http::server_info::scrape;
+use crate::http::stream::event_stream;
+use crate::inspector;
 use api::error::ApiError;
 use api::frames::Frames;
 use api::query::Query;
 use model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.
-pub(super) fn router(app: App, listen: IpAddr) -> Router {
+pub(crate) fn router(app: App, listen: IpAddr) -> Router {
     let open = probes()
         .into_iter()
         .fold(Router::new(), |open, (path, probe)| open.route(path, probe))

@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::answer::answer;
-use super::app::App;
-use super::body::{check_json, refusal};
-use super::held_body::held;
+use crate::accept::app::App;
+use crate::accept::body::{check_json, refusal};
+use crate::http::answer::answer;
+use crate::http::held_body::held;
 use accounts::{Account, Overdrawn};
 use api::error::ApiError;
 use model::record::{EXTENSION, PARSED_STEP, RawOutput, Record, json_weight};
@@ -52,7 +52,7 @@ struct ParseBody {
 }
 
 /// The handler.
-pub(super) async fn parse(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn parse(State(app): State<App>, request: Request) -> Response {
     answer(parsed(&app, request).await)
 }
 

@@ -19,17 +19,17 @@ static WARNING: HeaderName = HeaderName::from_static("x-sluice-warning");
 const MESSAGES: &str = "/v1/messages";
 
 /// A JSON answer.
-pub(super) fn json(status: u16, body: String) -> Response {
+pub(crate) fn json(status: u16, body: String) -> Response {
     typed(status, "application/json", Body::from(body))
 }
 
 /// An object of a protocol as JSON.
-pub(super) fn to_json(object: &impl serde::Serialize) -> String {
+pub(crate) fn to_json(object: &impl serde::Serialize) -> String {
     serde_json::to_string(object).expect("protocol types serialise")
 }
 
 /// An answer of any content type.
-pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Response {
+pub(crate) fn typed(status: u16, content_type: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -37,7 +37,7 @@ pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Resp
 }
 
 /// The error object with its status, and with `Retry-After` if waiting helps.
-pub(super) fn refuse(error: &ApiError) -> Response {
+pub(crate) fn refuse(error: &ApiError) -> Response {
     let mut response = json(error.status, error.body());
     if let Some(seconds) = error.retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -47,12 +47,12 @@ pub(super) fn refuse(error: &ApiError) -> Response {
 }
 
 /// What a handler made, or its refusal.
-pub(super) fn answer(made: Result<Response, ApiError>) -> Response {
+pub(crate) fn answer(made: Result<Response, ApiError>) -> Response {
     made.unwrap_or_else(|error| refuse(&error))
 }
 
 /// Adds a header that names the ignored parts of the request.
-pub(super) fn warn(response: &mut Response, warnings: &[String]) {
+pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     if warnings.is_empty() {
         return;
     }
@@ -66,18 +66,18 @@ pub(super) fn warn(response: &mut Response, warnings: &[String]) {
 
 /// Id of one request, in its log lines and its answer.
 #[derive(Clone)]
-pub(super) struct RequestId(pub(super) String);
+pub(crate) struct RequestId(pub(crate) String);
 
 impl RequestId {
     /// Makes a random id.
-    pub(super) fn random() -> Self {
+    pub(crate) fn random() -> Self {
         Self(format!("req_{}", system::random::hex::<12>()))
     }
 }
 
 /// Middleware: uses the client's `x-request-id` if it is short and plain, else makes one; every
 /// answer carries it.
-pub(super) async fn identify(mut request: Request, next: Next) -> Response {
+pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
     let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let id = match given {
         Some(id) if is_plain(id) => RequestId(id.to_owned()),

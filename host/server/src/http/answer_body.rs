@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes};
 use hyper::body::{Frame, SizeHint};
 
-use super::socket::Link;
+use crate::http::socket::Link;
 
 /// Mark of a connection whose request is being answered, removed when it is dropped. HTTP/1.1
 /// answers one request at a time.
-pub(super) struct Busy(Arc<Link>);
+pub(crate) struct Busy(Arc<Link>);
 
 impl Busy {
-    pub(super) fn new(link: Arc<Link>) -> Self {
+    pub(crate) fn new(link: Arc<Link>) -> Self {
         link.waiting.begin();
         Self(link)
     }
@@ -27,9 +27,9 @@ impl Drop for Busy {
 }
 
 /// A body and its connection's mark.
-pub(super) struct AnswerBody {
-    pub(super) body: Body,
-    pub(super) _busy: Busy,
+pub(crate) struct AnswerBody {
+    pub(crate) body: Body,
+    pub(crate) _busy: Busy,
 }
 
 impl hyper::body::Body for AnswerBody {

@@ -5,11 +5,11 @@ use axum::response::Response;
 use http::request::Parts;
 use store::{Budget, Order, Owner, Page, Reply};
 
-use super::answer::refuse;
-use super::app::App;
-use super::body;
-use super::connection::Disconnect;
-use super::reads;
+use crate::accept::app::App;
+use crate::accept::body;
+use crate::http::answer::refuse;
+use crate::http::connection::Disconnect;
+use crate::state::reads;
 use accounts::{Account, Principal, TurnSlot};
 use api::error::ApiError;
 use api::openapi;
@@ -19,11 +19,11 @@ use api::query::Query;
 const COPIES: usize = 2;
 
 /// Who asks, and the query.
-pub(super) struct Asker {
+pub(crate) struct Asker {
     principal: Principal,
-    pub(super) query: Query,
+    pub(crate) query: Query,
     /// Closes the connection.
-    pub(super) disconnect: Option<Disconnect>,
+    pub(crate) disconnect: Option<Disconnect>,
 }
 
 impl FromRequestParts<App> for Asker {
@@ -40,7 +40,7 @@ impl FromRequestParts<App> for Asker {
 
 impl Asker {
     /// The owner of what the request stores and may see.
-    pub(super) fn owner(&self) -> Owner {
+    pub(crate) fn owner(&self) -> Owner {
         Owner::new(self.principal.name())
     }
 
@@ -48,7 +48,7 @@ impl Asker {
     ///
     /// # Errors
     /// The server is stopping.
-    pub(super) async fn turn(&self, app: &App) -> Result<TurnSlot, ApiError> {
+    pub(crate) async fn turn(&self, app: &App) -> Result<TurnSlot, ApiError> {
         reads::turn(app, &self.principal).await
     }
 
@@ -56,7 +56,7 @@ impl Asker {
     ///
     /// # Errors
     /// 503 where answers that are being sent hold all the memory that they may.
-    pub(super) fn pay(&self, app: &App, bytes: usize) -> Result<Account, ApiError> {
+    pub(crate) fn pay(&self, app: &App, bytes: usize) -> Result<Account, ApiError> {
         let mut account = app.accounts.open(self.principal.clone());
         account.hold(bytes.saturating_mul(COPIES)).map_err(body::refusal)?;
         Ok(account)
@@ -66,7 +66,7 @@ impl Asker {
     ///
     /// # Errors
     /// 503 as for `pay`, and the store's.
-    pub(super) async fn read<T>(
+    pub(crate) async fn read<T>(
         &self,
         app: &App,
         read: impl FnOnce(Budget) -> Reply<T>,
@@ -78,7 +78,7 @@ impl Asker {
     ///
     /// # Errors
     /// 400 where the query asks for none that can be.
-    pub(super) fn page(&self, app: &App, order: Order) -> Result<Page, ApiError> {
+    pub(crate) fn page(&self, app: &App, order: Order) -> Result<Page, ApiError> {
         self.query.page(order, app.limits.http.page_bytes)
     }
 }

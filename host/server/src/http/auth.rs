@@ -4,14 +4,14 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::answer::refuse;
-use super::app::App;
-use super::keys::PresentedKey;
+use crate::accept::app::App;
+use crate::accept::keys::PresentedKey;
+use crate::http::answer::refuse;
 use api::error::ApiError;
 
 /// Middleware: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401. A request that passes
 /// carries its principal.
-pub(super) async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if !app.access.keys.is_empty() {
         let known = |key: &[u8]| {
             let key = PresentedKey::new(key);

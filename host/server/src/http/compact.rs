@@ -3,19 +3,19 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::acceptance::{Extent, consult, launch};
-use super::answer::{answer, json, warn};
-use super::app::App;
-use super::body::{COPIES, check_json};
-use super::caller::Caller;
-use super::record_draft::RecordDraft;
-use super::stored::Continues;
+use crate::accept::acceptance::{Extent, consult, launch};
+use crate::accept::app::App;
+use crate::accept::body::{COPIES, check_json};
+use crate::accept::caller::Caller;
+use crate::accept::record_draft::RecordDraft;
+use crate::http::answer::{answer, json, warn};
+use crate::state::Continues;
 use api::error::ApiError;
 use api::{Object, Protocol, responses};
 use model::Model;
 
 /// The handler.
-pub(super) async fn compact(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn compact(State(app): State<App>, request: Request) -> Response {
     answer(run(&app, request).await)
 }
 

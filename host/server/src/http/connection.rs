@@ -23,26 +23,26 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::ServiceExt;
 
-use super::answer_body::{AnswerBody, Busy};
-use super::app::App;
-use super::capacity::{Admission, ConnectionPlace};
-use super::idle::Patience;
-use super::socket::{Link, Socket};
+use crate::accept::app::App;
+use crate::accept::capacity::{Admission, ConnectionPlace};
+use crate::http::answer_body::{AnswerBody, Busy};
+use crate::http::idle::Patience;
+use crate::http::socket::{Link, Socket};
 use crate::limits::HttpLimits;
 
 /// Token that closes the connection of a request. Put into each request's extensions.
 #[derive(Clone)]
-pub(super) struct Disconnect(pub(super) CancellationToken);
+pub(crate) struct Disconnect(pub(crate) CancellationToken);
 
 /// Place for what goes on with the connection after a request's answer has upgraded it. Put into
 /// each request's extensions.
 #[derive(Clone, Default)]
-pub(super) struct Upgrade(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+pub(crate) struct Upgrade(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
 impl Upgrade {
     /// Has `successor` go on with the connection after this request's answer, which has status 101.
     /// It is dropped when the connection must end.
-    pub(super) fn to(&self, successor: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn to(&self, successor: impl Future<Output = ()> + Send + 'static) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(successor.boxed());
     }
 
@@ -57,7 +57,7 @@ const REFUSED_HEAD_REST: usize = 1 << 20;
 /// Serves one connection, which has this place, to its end. The server's drain waits for `hold`,
 /// which is given back if the connection is idle when the server is told to stop: a later request
 /// on it is answered, and nothing waits for one.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     app: App,
     router: Router,
     stream: TcpStream,
@@ -198,7 +198,7 @@ fn keep_alive(idle: Duration) -> HeaderValue {
 }
 
 /// Applies the socket options that every connection has.
-pub(super) fn prepare(stream: &TcpStream, send_buffer: usize) {
+pub(crate) fn prepare(stream: &TcpStream, send_buffer: usize) {
     let socket = socket2::SockRef::from(stream);
     // A refused option costs latency or memory, never correctness.
     let _ = socket.set_tcp_nodelay(true);

@@ -10,8 +10,8 @@ use http::{HeaderName, HeaderValue, Method, header};
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::access::CorsOrigin;
-use super::named::Named;
+use crate::accept::access::CorsOrigin;
+use crate::accept::named::Named;
 
 /// Headers of answers that web pages may read.
 const EXPOSED: [HeaderName; 4] = [
@@ -24,7 +24,7 @@ const EXPOSED: [HeaderName; 4] = [
 const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Middleware: answers preflights and adds headers, for the origins that are named now.
-pub(super) async fn answer(State(named): State<Named>, request: Request, next: Next) -> Response {
+pub(crate) async fn answer(State(named): State<Named>, request: Request, next: Next) -> Response {
     let lists = named.lists();
     match &lists.cors {
         None => next.run(request).await,
@@ -34,7 +34,7 @@ pub(super) async fn answer(State(named): State<Named>, request: Request, next: N
 
 /// What adds the headers for `origins`; none if the list is empty. Keys travel in headers, so cookies
 /// (credentials) are never allowed.
-pub(super) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
+pub(crate) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
     let exactly = |origin: &CorsOrigin| match origin {
         CorsOrigin::Any => None,
         CorsOrigin::Exactly(origin) => HeaderValue::from_str(origin).ok(),

@@ -5,12 +5,12 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::acceptance::consult;
-use super::answer::{answer, json, to_json, warn};
-use super::app::App;
-use super::body::{CheckedBody, check_json};
-use super::caller::Caller;
-use super::stored::Continues;
+use crate::accept::acceptance::consult;
+use crate::accept::app::App;
+use crate::accept::body::{CheckedBody, check_json};
+use crate::accept::caller::Caller;
+use crate::http::answer::{answer, json, to_json, warn};
+use crate::state::Continues;
 
 use api::error::ApiError;
 use api::request::CountRequest;
@@ -18,12 +18,12 @@ use api::{Defaults, Object, Protocol, messages, responses};
 use model::Model;
 
 /// `POST /v1/messages/count_tokens`.
-pub(super) async fn count_messages(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn count_messages(State(app): State<App>, request: Request) -> Response {
     answer(message(&app, request).await)
 }
 
 /// `POST /v1/responses/input_tokens`.
-pub(super) async fn count_responses(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn count_responses(State(app): State<App>, request: Request) -> Response {
     answer(response(&app, request).await)
 }
 

@@ -5,16 +5,16 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderValue, header};
 
-use super::answer::refuse;
-use super::app::App;
-use super::body::discard_unasked;
-use super::capacity::Admission;
-use super::probes::is_probe;
+use crate::accept::app::App;
+use crate::accept::body::discard_unasked;
+use crate::accept::capacity::Admission;
+use crate::http::answer::refuse;
+use crate::http::probes::is_probe;
 use api::error::ApiError;
 
 /// Middleware: 503 with `Retry-After` for a request on an excess connection, which then closes.
 /// Probes are answered as usual.
-pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
     if request.extensions().get() != Some(&Admission::Excess) {
         return next.run(request).await;
     }

@@ -8,14 +8,14 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Version, header};
 
-use super::answer::refuse;
-use super::app::App;
-use super::body::discard_unasked;
+use crate::accept::app::App;
+use crate::accept::body::discard_unasked;
+use crate::http::answer::refuse;
 use api::error::ApiError;
 
 /// Middleware: 400 for a malformed request, 501 for an unknown transfer coding, before any other
 /// handler reads it.
-pub(super) async fn refuse_malformed(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn refuse_malformed(State(app): State<App>, request: Request, next: Next) -> Response {
     let host = check_host(request.version(), request.headers());
     let host = host.map_err(|message| ApiError::invalid(None, message));
     match host.and_then(|()| check_transfer_coding(request.headers())) {

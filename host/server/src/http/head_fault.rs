@@ -10,7 +10,7 @@ const EMPTY: &str = "content-length: 0\r\n";
 
 /// Answer to send instead of `written`, if hyper made `written` by itself: this server's own
 /// answers all carry a request id.
-pub(super) fn answer(written: &[u8]) -> Option<Bytes> {
+pub(crate) fn answer(written: &[u8]) -> Option<Bytes> {
     if !(written.starts_with(b"HTTP/1.1 4") && written.ends_with(b"\r\n\r\n")) {
         return None;
     }
@@ -22,7 +22,7 @@ pub(super) fn answer(written: &[u8]) -> Option<Bytes> {
     let error = ApiError::unreadable_head(status);
     metrics::counter!("sluice_requests_total", "route" => "(none)", "status" => status.to_string())
         .increment(1);
-    let id = super::answer::RequestId::random();
+    let id = crate::http::answer::RequestId::random();
     tracing::info!(id = %id.0, status, "refused a head that is no HTTP/1.1 request");
     let body = error.body();
     let headers = format!(

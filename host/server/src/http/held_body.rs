@@ -9,16 +9,16 @@ use axum::response::Response;
 use http_body_util::Full;
 use hyper::body::{Frame, SizeHint};
 
-use super::answer::typed;
+use crate::http::answer::typed;
 use accounts::Account;
 
 /// A JSON answer whose bytes `account` pays for until they are sent.
-pub(super) fn held_json(json: Vec<u8>, account: Account) -> Response {
+pub(crate) fn held_json(json: Vec<u8>, account: Account) -> Response {
     held("application/json", json, account)
 }
 
 /// An answer of this type whose bytes `account` pays for until they are sent.
-pub(super) fn held(kind: &'static str, bytes: Vec<u8>, account: Account) -> Response {
+pub(crate) fn held(kind: &'static str, bytes: Vec<u8>, account: Account) -> Response {
     typed(200, kind, Body::new(HeldBody { body: Full::new(bytes.into()), _account: account }))
 }
 

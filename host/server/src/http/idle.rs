@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 /// What a connection waits for. Used by its task.
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     phase: Mutex<Phase>,
     changed: Notify,
 }
@@ -36,35 +36,35 @@ impl Phase {
 
 /// For how long a connection waits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// For a head, from its first byte on.
-    pub(super) head: Duration,
+    pub(crate) head: Duration,
     /// For the first byte of the next request.
-    pub(super) idle: Duration,
+    pub(crate) idle: Duration,
 }
 
 impl Waiting {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { phase: Mutex::new(Phase::Head(Instant::now())), changed: Notify::new() }
     }
 
     /// Whether a request is being answered.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         *self.lock() == Phase::Busy
     }
 
     /// A request has arrived.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         *self.lock() = Phase::Busy;
     }
 
     /// Its answer was taken.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.go_to(Phase::Idle(Instant::now()));
     }
 
     /// Bytes have come.
-    pub(super) fn received(&self) {
+    pub(crate) fn received(&self) {
         if matches!(*self.lock(), Phase::Idle(_)) {
             self.go_to(Phase::Head(Instant::now()));
         }
@@ -72,7 +72,7 @@ impl Waiting {
 
     /// Ready when the client has kept the connection waiting for too long. `patience` is asked again
     /// and again, since it depends on how many connections there are.
-    pub(super) async fn over(&self, patience: impl Fn() -> Patience) {
+    pub(crate) async fn over(&self, patience: impl Fn() -> Patience) {
         loop {
             let patience = patience();
             let left = self.lock().left(patience, Instant::now());

@@ -12,7 +12,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use model::Models;
 use model::observe::{self, Name};
-pub(super) use registered::register;
+pub(crate) use registered::register;
 
 static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 
@@ -33,14 +33,14 @@ pub fn install(prefix: Option<&str>) {
 
 /// Moves samples into the state that scrapes read; called every few seconds so that they don't
 /// accumulate.
-pub(super) fn upkeep() {
+pub(crate) fn upkeep() {
     if let Some(handle) = HANDLE.get() {
         handle.run_upkeep();
     }
 }
 
 /// Text of a scrape.
-pub(super) fn render(models: &Models) -> String {
+pub(crate) fn render(models: &Models) -> String {
     engines::read(models);
     let mut text = HANDLE.get().map(PrometheusHandle::render).unwrap_or_default();
     let name = Name::TOKEN_GAP.full();

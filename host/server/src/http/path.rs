@@ -6,12 +6,12 @@ use axum::extract::rejection::PathRejection;
 use api::error::ApiError;
 
 /// What a path names, decoded.
-pub(super) type Named<T> = Result<Path<T>, PathRejection>;
+pub(crate) type Named<T> = Result<Path<T>, PathRejection>;
 
 /// What a path names.
 ///
 /// # Errors
 /// 400 where it isn't UTF-8 once it is decoded.
-pub(super) fn named<T>(path: Named<T>) -> Result<T, ApiError> {
+pub(crate) fn named<T>(path: Named<T>) -> Result<T, ApiError> {
     path.map(|Path(named)| named).map_err(|_| ApiError::unreadable_path())
 }

@@ -9,18 +9,18 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::MethodRouter;
 
-use super::answer::{json, refuse};
-use super::app::App;
-use super::routes::{DRAINING, get_only};
+use crate::accept::app::App;
+use crate::http::answer::{json, refuse};
+use crate::http::routes::{DRAINING, get_only};
 use api::error::ApiError;
 
 /// All probes, by path.
-pub(super) fn probes() -> [(&'static str, MethodRouter<App>); 3] {
+pub(crate) fn probes() -> [(&'static str, MethodRouter<App>); 3] {
     [("/health", get_only(health)), ("/ready", get_only(ready)), ("/live", get_only(live))]
 }
 
 /// Whether a path is a probe's.
-pub(super) fn is_probe(path: &str) -> bool {
+pub(crate) fn is_probe(path: &str) -> bool {
     ["/health", "/ready", "/live"].contains(&path)
 }
 

@@ -7,11 +7,11 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::answer::RequestId;
-use super::probes::is_probe;
+use crate::http::answer::RequestId;
+use crate::http::probes::is_probe;
 
 /// Middleware: logs one line per request, without any of its text.
-pub(super) async fn log(request: Request, next: Next) -> Response {
+pub(crate) async fn log(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let route = request
         .extensions()
@@ -34,7 +34,7 @@ pub(super) async fn log(request: Request, next: Next) -> Response {
 }
 
 /// Milliseconds for the log: 64 bits, since the log writes a `u128` as a string in JSON.
-pub(super) fn whole_ms(time: Duration) -> u64 {
+pub(crate) fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -13,25 +13,25 @@ use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt;
 use tower::util::option_layer;
 
-use super::access::{HostCheck, check_host};
-use super::answer::{identify, json, refuse};
-use super::app::App;
-use super::auth::require_key;
-use super::body::discard_unasked;
-use super::compact::compact;
-use super::conversations;
-use super::cors;
-use super::count::{count_messages, count_responses};
-use super::excess::refuse_excess;
-use super::guard::refuse_malformed;
-use super::named::Named;
-use super::probes::probes;
-use super::request_log::log;
-use super::server_info::{index, list_models, one_model, scrape, version};
-use super::stored;
-use super::stream::generate;
-use super::tokens;
-use super::web_socket;
+use crate::accept::access::{HostCheck, check_host};
+use crate::accept::app::App;
+use crate::accept::body::discard_unasked;
+use crate::accept::named::Named;
+use crate::http::answer::{identify, json, refuse};
+use crate::http::auth::require_key;
+use crate::http::compact::compact;
+use crate::http::conversations;
+use crate::http::cors;
+use crate::http::count::{count_messages, count_responses};
+use crate::http::excess::refuse_excess;
+use crate::http::guard::refuse_malformed;
+use crate::http::probes::probes;
+use crate::http::request_log::log;
+use crate::http::server_info::{index, list_models, one_model, scrape, version};
+use crate::http::stored;
+use crate::http::stream::generate;
+use crate::http::tokens;
+use crate::ws;
 use api::error::ApiError;
 use api::{Protocol, openapi};
 
@@ -41,11 +41,11 @@ type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 /// The route of Prometheus.
 const METRICS: &str = "/metrics";
 /// Message while streams that have begun get their time to end.
-pub(super) const DRAINING: &str =
+pub(crate) const DRAINING: &str =
     "The server is draining: it ends the answers that it has begun and takes no new requests.";
 
 /// All routes, for a listener on `listen`.
-pub(super) fn router(app: App, listen: IpAddr) -> Router {
+pub(crate) fn router(app: App, listen: IpAddr) -> Router {
     let pages = Some(app.access.named.clone());
     layered(app, listen, pages, routes(open()), routes(keyed()).fallback(no_route))
 }
@@ -129,7 +129,7 @@ fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRoute
 /// Adds the layers that every listener has. Pages of the origins in `pages` may read answers. If keys are set, only `open` is answered without one.
 /// Layers run from the last added to the first: id, log, panic guard, excess connections, malformed
 /// requests, host, CORS (whose preflights carry no key), key, drain.
-pub(super) fn layered(
+pub(crate) fn layered(
     app: App,
     listen: IpAddr,
     pages: Option<Named>,
@@ -152,13 +152,13 @@ pub(super) fn layered(
 }
 
 /// Handler for `GET`; other methods get 405.
-pub(super) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+pub(crate) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     get(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "GET")))
 }
 
 /// Handler for `POST`; other methods get 405.
-pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+pub(crate) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     post(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
 }
@@ -166,10 +166,10 @@ pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRou
 /// Handler of `/v1/responses`: requests, and upgrades to a WebSocket.
 fn responses() -> MethodRouter<App> {
     let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
-    post(handler).get(web_socket::upgrade)
+    post(handler).get(ws::upgrade)
 }
 
-pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
+pub(crate) async fn no_route(method: Method, uri: http::Uri) -> Response {
     refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 

@@ -7,9 +7,10 @@ use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::app::App;
-use super::capacity::ConnectionPlace;
-use super::{admin, connection, metrics, routes, store_upkeep, stored};
+use super::{admin, connection, metrics, routes};
+use crate::accept::app::App;
+use crate::accept::capacity::ConnectionPlace;
+use crate::state::{self, store_upkeep};
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -63,8 +64,8 @@ impl Server {
         });
         // The drain waits for neither, and leases are renewed to its end.
         let mut keepers = JoinSet::new();
-        keepers.spawn(stored::upkeep(app.clone()));
-        keepers.spawn(stored::run_claimed(app.clone()));
+        keepers.spawn(state::upkeep(app.clone()));
+        keepers.spawn(state::run_claimed(app.clone()));
         if let Some(traces) = app.traces.clone() {
             keepers.spawn(traces.run());
         }

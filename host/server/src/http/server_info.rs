@@ -5,14 +5,14 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::answer::{json, refuse, to_json, typed};
-use super::app::App;
-use super::metrics;
+use crate::accept::app::App;
+use crate::http::answer::{json, refuse, to_json, typed};
+use crate::http::metrics;
 use api::error::ApiError;
 use api::{models, openapi};
 
 /// What is there: a person or a program that finds the address sees what it speaks.
-pub(super) async fn index() -> Response {
+pub(crate) async fn index() -> Response {
     let routes: Vec<String> =
         openapi::paths().map(|(method, path)| format!("{} {path}", method.to_uppercase())).collect();
     let index =
@@ -21,12 +21,12 @@ pub(super) async fn index() -> Response {
 }
 
 /// The version.
-pub(super) async fn version() -> Response {
+pub(crate) async fn version() -> Response {
     json(200, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).to_owned())
 }
 
 /// The served models.
-pub(super) async fn list_models(State(app): State<App>) -> Response {
+pub(crate) async fn list_models(State(app): State<App>) -> Response {
     let mut list = Vec::new();
     for model in &app.models {
         let (created, context) = (model.created(), model.context());
@@ -36,7 +36,7 @@ pub(super) async fn list_models(State(app): State<App>) -> Response {
 }
 
 /// One of them.
-pub(super) async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
+pub(crate) async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
     let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
     match app.models.find(&id) {
         Some(model) => json(200, to_json(&models::Model::new(id, model.created(), model.context()))),
@@ -45,7 +45,7 @@ pub(super) async fn one_model(State(app): State<App>, id: Result<Path<String>, P
 }
 
 /// Figures for Prometheus.
-pub(super) async fn scrape(State(app): State<App>) -> Response {
+pub(crate) async fn scrape(State(app): State<App>) -> Response {
     let sizes = [
         ("sluice_request_memory_bytes", app.accounts.memory_held()),
         ("sluice_grammar_bytes", app.models.first().grammar_bytes()),

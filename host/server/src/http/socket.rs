@@ -16,8 +16,8 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::head_fault;
-use super::idle::Waiting;
+use crate::http::head_fault;
+use crate::http::idle::Waiting;
 
 /// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets
 /// the connection.
@@ -27,22 +27,22 @@ const INTERIM: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 const JOINED: usize = 1 << 10;
 
 /// The socket and the state that hyper's side and the connection's task share. Used by one task.
-pub(super) struct Link {
-    pub(super) stream: TcpStream,
+pub(crate) struct Link {
+    pub(crate) stream: TcpStream,
     /// Whether a request that allows interim answers waits for its answer's head.
-    pub(super) awaits_head: AtomicBool,
+    pub(crate) awaits_head: AtomicBool,
     /// What the connection waits for.
-    pub(super) waiting: Waiting,
+    pub(crate) waiting: Waiting,
     /// Whether everything that hyper wrote is in the kernel.
     flushed: AtomicBool,
     /// Number of bytes that the kernel took of answers.
     written: AtomicU64,
     /// Whether a head that hyper couldn't read was answered.
-    pub(super) refused_head: AtomicBool,
+    pub(crate) refused_head: AtomicBool,
 }
 
 impl Link {
-    pub(super) fn new(stream: TcpStream) -> Arc<Self> {
+    pub(crate) fn new(stream: TcpStream) -> Arc<Self> {
         Arc::new(Self {
             stream,
             awaits_head: AtomicBool::new(false),
@@ -54,14 +54,14 @@ impl Link {
     }
 
     /// Whether no request is being answered, and every answer is in the kernel.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         !self.waiting.is_busy() && self.flushed.load(Ordering::Relaxed)
     }
 
     /// Ready when the client has gone: the connection was reset. Interim answers are sent at the
     /// interval `every`, only to a client that has ended its sending side and waits for the head of
     /// an answer.
-    pub(super) async fn gone(&self, every: Duration) {
+    pub(crate) async fn gone(&self, every: Duration) {
         tokio::select! {
             _ = self.stream.ready(Interest::ERROR) => {}
             () = self.probe(every) => {}
@@ -69,7 +69,7 @@ impl Link {
     }
 
     /// Ready when the client has taken nothing of an answer for this time, or up to twice as long.
-    pub(super) async fn stalled(&self, patience: Duration) {
+    pub(crate) async fn stalled(&self, patience: Duration) {
         let mut before = None;
         loop {
             let waits = !self.flushed.load(Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl Link {
 
     /// Reads and discards the rest of a refused head, for at most `time` and `bytes`: closing a
     /// socket with unread bytes would reset the connection before the client has read the answer.
-    pub(super) async fn linger(&self, time: Duration, bytes: usize) {
+    pub(crate) async fn linger(&self, time: Duration, bytes: usize) {
         // An error is ignored: the client may have gone.
         let _ = socket2::SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
         let mut left = bytes;
@@ -122,7 +122,7 @@ impl Link {
 }
 
 /// The socket as hyper's reader and writer.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     link: Arc<Link>,
     /// Answer sent in place of hyper's own; the bytes that are still to be written.
     replaced: Bytes,
@@ -132,7 +132,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn new(link: Arc<Link>) -> Self {
+    pub(crate) fn new(link: Arc<Link>) -> Self {
         Self { link, replaced: Bytes::new(), joined: Vec::new() }
     }
 

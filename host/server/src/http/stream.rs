@@ -8,19 +8,20 @@ use http::{HeaderValue, header};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::acceptance::{Accepted, Begun, Extent, QueuedResponse, accept};
-use super::answer::{json, refuse, typed, warn};
-use super::app::App;
-use super::body::check_json;
-use super::caller::Caller;
-use super::connection::Disconnect;
-use super::stored::{self, Continues};
+use crate::accept::acceptance::{Accepted, Begun, Extent, QueuedResponse, accept};
+use crate::accept::app::App;
+use crate::accept::body::check_json;
+use crate::accept::caller::Caller;
 use crate::answer::{Answer, Policy, SseBody, event_log};
+use crate::http::answer::{json, refuse, typed, warn};
+use crate::http::connection::Disconnect;
+use crate::http::stored;
+use crate::state::Continues;
 use api::Protocol;
 use api::error::ApiError;
 
 /// The handler of all generating routes.
-pub(super) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
+pub(crate) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
     match respond(&app, request, protocol).await {
         Ok(response) => response,
         Err(error) => refuse(&error),
@@ -85,7 +86,7 @@ fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
 }
 
 /// The response that sends a log's events as server-sent events.
-pub(super) fn event_stream(body: SseBody) -> Response {
+pub(crate) fn event_stream(body: SseBody) -> Response {
     let mut response = typed(200, "text/event-stream; charset=utf-8", Body::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -4,20 +4,20 @@ use axum::extract::{Request, State};
 use axum::http::Uri;
 use axum::response::Response;
 
-use super::answer::{json, refuse, to_json};
-use super::app::App;
-use super::body::check_json;
+use crate::accept::app::App;
+use crate::accept::body::check_json;
+use crate::http::answer::{json, refuse, to_json};
 use api::error::ApiError;
 use api::query::Query;
 use api::{Protocol, tokenize};
 
 /// `POST /tokenize`.
-pub(super) async fn tokenize(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn tokenize(State(app): State<App>, request: Request) -> Response {
     answer(tokenized(&app, request).await)
 }
 
 /// `POST /detokenize`.
-pub(super) async fn detokenize(State(app): State<App>, request: Request) -> Response {
+pub(crate) async fn detokenize(State(app): State<App>, request: Request) -> Response {
     answer(detokenized(&app, request).await)
 }
 
@@ -40,7 +40,7 @@ async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
 }
 
 /// `GET /tokenizer_info`. Where several models are served, the query names one: `?model=NAME`.
-pub(super) async fn tokenizer_info(State(app): State<App>, uri: Uri) -> Response {
+pub(crate) async fn tokenizer_info(State(app): State<App>, uri: Uri) -> Response {
     let query = Query::new(uri.query().unwrap_or_default());
     let picked = app.pick(tokenize::model_of(&query));
     answer(picked.map(|(model, _)| to_json(&tokenize::info(&model.tokenizer_info()))))

@@ -6,12 +6,12 @@ use axum::extract::Request;
 use axum::response::Response;
 use store::{Owner, Store};
 
-use super::answer::{answer, warn};
-use super::app::App;
-use super::asker::Asker;
-use super::body::check_json;
-use super::path::{Named, named};
-use super::store_error::{refusal, store};
+use crate::accept::app::App;
+use crate::accept::body::check_json;
+use crate::http::answer::{answer, warn};
+use crate::http::asker::Asker;
+use crate::http::path::{Named, named};
+use crate::state::store_error::{refusal, store};
 use api::error::ApiError;
 use api::{Defaults, Object};
 
@@ -19,14 +19,14 @@ use api::{Defaults, Object};
 type ReadChange<T> = fn(&Object<'_>, &Defaults) -> Result<(T, Vec<String>), ApiError>;
 
 /// What a change is made to: whose, and under which id.
-pub(super) struct Stored {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) owner: Owner,
-    pub(super) id: String,
+pub(crate) struct Stored {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) owner: Owner,
+    pub(crate) id: String,
 }
 
 /// Reads a change, makes it, and shows what is stored then.
-pub(super) async fn update<T, S, F>(
+pub(crate) async fn update<T, S, F>(
     app: &App,
     id: Named<String>,
     asker: &Asker,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::exporter::TraceExporter;
-use super::names;
-use super::span::{Attribute, Kind, Span};
+use crate::traces::exporter::TraceExporter;
+use crate::traces::names;
+use crate::traces::span::{Attribute, Kind, Span};
 use api::Protocol;
 use model::Job;
 use model::observe::FinishedReason;

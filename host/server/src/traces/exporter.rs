@@ -13,7 +13,7 @@ use reqwest::{Client, Url};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::span::{Span, export_request};
+use crate::traces::span::{Span, export_request};
 use net::tls;
 
 /// Path that spans are sent to, below the endpoint.
@@ -79,7 +79,7 @@ impl TraceExporter {
     }
 
     /// Queues the spans of an answer; where there is no place, they are lost.
-    pub(super) fn export(&self, spans: Vec<Span>) {
+    pub(crate) fn export(&self, spans: Vec<Span>) {
         let count = spans.len() as u64;
         if self.0.queue.try_send(Message::Spans(spans)).is_err() {
             self.0.lost.increment(count);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Kind of a span, as OTLP numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A part of another span.
     Internal = 1,
     /// Work that another process asked for.
@@ -15,23 +15,23 @@ pub(super) enum Kind {
 
 /// A span that has ended.
 #[derive(Debug)]
-pub(super) struct Span {
-    pub(super) trace_id: String,
-    pub(super) id: String,
-    pub(super) parent: Option<String>,
-    pub(super) name: String,
-    pub(super) kind: Kind,
+pub(crate) struct Span {
+    pub(crate) trace_id: String,
+    pub(crate) id: String,
+    pub(crate) parent: Option<String>,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
     /// Nanoseconds since 1970.
-    pub(super) began: u64,
-    pub(super) ended: u64,
-    pub(super) attributes: Vec<(&'static str, Attribute)>,
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+    pub(crate) attributes: Vec<(&'static str, Attribute)>,
     /// Whether the work failed.
-    pub(super) failed: bool,
+    pub(crate) failed: bool,
 }
 
 /// Value of an attribute.
 #[derive(Debug)]
-pub(super) enum Attribute {
+pub(crate) enum Attribute {
     Text(String),
     Number(i64),
     Fraction(f64),
@@ -83,7 +83,7 @@ fn attributes(all: &[(&'static str, Attribute)]) -> Vec<Value> {
 }
 
 /// Body of a request that exports spans.
-pub(super) fn export_request(spans: &[Span]) -> Vec<u8> {
+pub(crate) fn export_request(spans: &[Span]) -> Vec<u8> {
     let (name, version) = ("sluice", env!("CARGO_PKG_VERSION"));
     let resource = [("service.name", name.into()), ("service.version", version.into())];
     let spans: Vec<Value> = spans.iter().map(Span::json).collect();

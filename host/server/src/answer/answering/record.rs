@@ -13,14 +13,14 @@ use model::record::word_of;
 
 impl Answer {
     /// Records how the answer goes to its client.
-    pub(super) fn record_delivery(&self, delivery: Delivery) {
+    pub(crate) fn record_delivery(&self, delivery: Delivery) {
         if let Some(recorder) = self.context.recorder() {
             recorder.line(&Line::Answer(AnswerLine { delivery }));
         }
     }
 
     /// Records events, in the form in which they are compared.
-    pub(super) fn record_events(&self, events: &EventBuffer) {
+    pub(crate) fn record_events(&self, events: &EventBuffer) {
         let (Some(recorder), Some(seal)) = (self.context.recorder(), &self.seal) else { return };
         if !events.is_empty() {
             let events: Vec<_> = events.iter().map(|(_, json)| seal.comparable(json)).collect();
@@ -29,7 +29,7 @@ impl Answer {
     }
 
     /// Records an answer in one piece, and its end.
-    pub(super) fn record_body(&mut self, body: &str) {
+    pub(crate) fn record_body(&mut self, body: &str) {
         if let (Some(recorder), Some(seal)) = (self.context.recorder(), &self.seal) {
             recorder.events(std::iter::once(&*seal.comparable(body.as_bytes())));
         }
@@ -37,7 +37,7 @@ impl Answer {
     }
 
     /// Records the end of a choice.
-    pub(super) fn record_choice(&mut self, ended: &EndedTurn) {
+    pub(crate) fn record_choice(&mut self, ended: &EndedTurn) {
         self.ended.clone_from(&ended.end);
         if let Some(recorder) = self.context.recorder() {
             recorder.usage(ended.usage);
@@ -48,7 +48,7 @@ impl Answer {
     }
 
     /// Records the answer's end.
-    pub(super) fn record_end(&mut self) {
+    pub(crate) fn record_end(&mut self) {
         self.context.record_end(&self.ended);
         if let Some(tap) = &mut self.tap {
             tap.end(word_of(&self.ended));
@@ -57,7 +57,7 @@ impl Answer {
 
     /// Writes the lines of the answer's trace that led to so many events, which were in the answer's
     /// log after this time.
-    pub(super) fn trace_events(&mut self, count: usize, sent: Option<Duration>) {
+    pub(crate) fn trace_events(&mut self, count: usize, sent: Option<Duration>) {
         if let Some(tap) = &mut self.tap {
             tap.events(count, sent);
         }
@@ -72,7 +72,7 @@ impl Answer {
     }
 
     /// The buffer of events that nobody reads. If the answer is recorded, they are.
-    pub(super) fn unread_buffer(&self) -> EventBuffer {
+    pub(crate) fn unread_buffer(&self) -> EventBuffer {
         if self.context.recorder().is_some() { EventBuffer::new() } else { EventBuffer::discarding() }
     }
 }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use turn::TurnFailure;
 
 /// Ready as soon as `token` is cancelled; never without one.
-pub(super) async fn cancelled(token: Option<&CancellationToken>) {
+pub(crate) async fn cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,
@@ -15,13 +15,13 @@ pub(super) async fn cancelled(token: Option<&CancellationToken>) {
 }
 
 /// Ready with the failure as soon as `token` is cancelled.
-pub(super) fn aborted(
+pub(crate) fn aborted(
     token: &CancellationToken,
     failure: fn() -> TurnFailure,
 ) -> BoxFuture<'static, TurnFailure> {
     token.clone().cancelled_owned().map(move |()| failure()).boxed()
 }
 
-pub(super) fn shutting_down() -> TurnFailure {
+pub(crate) fn shutting_down() -> TurnFailure {
     TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
 }

@@ -8,7 +8,7 @@ use turn::{TurnEnd, TurnFailure};
 
 impl Answer {
     /// Has the machine tell the events of a choice's last step, and its end.
-    pub(super) fn take(&mut self, choice: usize, ended: Option<EndedTurn>, buffer: &mut EventBuffer) {
+    pub(crate) fn take(&mut self, choice: usize, ended: Option<EndedTurn>, buffer: &mut EventBuffer) {
         self.context.came();
         self.machine.choose(choice);
         if let Some(step) = self.stream.next_raw(choice) {

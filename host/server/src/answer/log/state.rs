@@ -16,7 +16,7 @@ const KEPT_CAPACITY: usize = 16 << 10;
 const READ_BYTES: usize = 64 << 10;
 
 #[derive(Default)]
-pub(super) struct State {
+pub(crate) struct State {
     /// JSON of the events that are kept.
     json: VecDeque<u8>,
     entries: VecDeque<Entry>,
@@ -26,13 +26,13 @@ pub(super) struct State {
     begin: u64,
     appends: u64,
     /// How the log ended, if it has.
-    pub(super) end: Option<Result<(), ReadError>>,
-    pub(super) heartbeat_due: bool,
-    pub(super) readers: Vec<ReaderPosition>,
+    pub(crate) end: Option<Result<(), ReadError>>,
+    pub(crate) heartbeat_due: bool,
+    pub(crate) readers: Vec<ReaderPosition>,
     ids: u64,
     /// Waker of the writer, if it waits for a reader that is a full queue behind.
-    pub(super) waits_for_room: Option<Waker>,
-    pub(super) waits_for_signal: Option<Waker>,
+    pub(crate) waits_for_room: Option<Waker>,
+    pub(crate) waits_for_signal: Option<Waker>,
 }
 
 /// One event.
@@ -43,13 +43,13 @@ struct Entry {
 }
 
 /// Position of one reader.
-pub(super) struct ReaderPosition {
-    pub(super) id: u64,
+pub(crate) struct ReaderPosition {
+    pub(crate) id: u64,
     /// Number of the event that the reader takes next.
     next: u64,
     /// Number of appends that the reader has taken.
     seen: u64,
-    pub(super) waker: Option<Waker>,
+    pub(crate) waker: Option<Waker>,
 }
 
 impl State {
@@ -64,7 +64,7 @@ impl State {
         self.first + self.entries.len() as u64
     }
 
-    pub(super) fn append(&mut self, buffer: &EventBuffer, policy: Policy) {
+    pub(crate) fn append(&mut self, buffer: &EventBuffer, policy: Policy) {
         if buffer.is_empty() {
             return;
         }
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    pub(super) fn join(&mut self, number: u64) -> Result<u64, ReadError> {
+    pub(crate) fn join(&mut self, number: u64) -> Result<u64, ReadError> {
         if number < self.first {
             return Err(ReadError::Expired(self.first - 1));
         }
@@ -90,7 +90,7 @@ impl State {
         self.readers.iter_mut().find(|reader| reader.id == id).expect("it leaves when it is dropped")
     }
 
-    pub(super) fn poll_read(
+    pub(crate) fn poll_read(
         &mut self,
         id: u64,
         cx: &Context<'_>,
@@ -144,7 +144,7 @@ impl State {
     }
 
     /// Drops the events that every reader has taken, if the policy keeps none of them.
-    pub(super) fn drop_read(&mut self, policy: Policy) {
+    pub(crate) fn drop_read(&mut self, policy: Policy) {
         if let Policy::Cancel { .. } = policy {
             let next = self.next();
             let read = self.readers.iter().map(|reader| reader.next).min().unwrap_or(next);
@@ -169,7 +169,7 @@ impl State {
         }
     }
 
-    pub(super) fn has_room(&self, policy: Policy) -> bool {
+    pub(crate) fn has_room(&self, policy: Policy) -> bool {
         match policy {
             Policy::Cancel { queue } => {
                 let queue = queue.max(1) as u64;
@@ -179,7 +179,7 @@ impl State {
         }
     }
 
-    pub(super) fn poll_room(&mut self, policy: Policy, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_room(&mut self, policy: Policy, cx: &Context<'_>) -> Poll<()> {
         if self.has_room(policy) {
             return Poll::Ready(());
         }
@@ -187,7 +187,7 @@ impl State {
         Poll::Pending
     }
 
-    pub(super) fn poll_signal(&mut self, policy: Policy, cx: &Context<'_>) -> Poll<Signal> {
+    pub(crate) fn poll_signal(&mut self, policy: Policy, cx: &Context<'_>) -> Poll<Signal> {
         if matches!(policy, Policy::Cancel { .. }) && self.readers.is_empty() {
             return Poll::Ready(Signal::NoReader);
         }
@@ -200,7 +200,7 @@ impl State {
 
     /// Bytes and number of the events that are kept.
     #[cfg(test)]
-    pub(super) fn kept(&self) -> (usize, usize) {
+    pub(crate) fn kept(&self) -> (usize, usize) {
         (self.json.len(), self.entries.len())
     }
 }

@@ -3,14 +3,14 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::super::answer::{answer, json, to_json, warn};
-use super::super::app::App;
-use super::super::asker::Asker;
-use super::super::body::check_json;
-use super::super::path::{Named, named};
-use super::super::store_error::{refusal, store};
-use super::super::update::{self, Stored};
-use super::items::settle;
+use crate::accept::app::App;
+use crate::accept::body::check_json;
+use crate::http::answer::{answer, json, to_json, warn};
+use crate::http::asker::Asker;
+use crate::http::conversations::items::settle;
+use crate::http::path::{Named, named};
+use crate::http::update::{self, Stored};
+use crate::state::store_error::{refusal, store};
 use api::conversations::{self, conversation};
 use api::deleted::Deletion;
 use api::error::ApiError;
@@ -18,7 +18,7 @@ use api::ids::Ids;
 use api::{Defaults, Object};
 
 /// Stores a conversation with its first items.
-pub(in super::super) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Response {
+pub(crate) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Response {
     answer(created(&app, &asker, request).await)
 }
 
@@ -35,7 +35,7 @@ async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response,
 }
 
 /// Shows a conversation.
-pub(in super::super) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(found(&app, id, &asker).await)
 }
 
@@ -46,7 +46,7 @@ async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, 
 }
 
 /// Replaces a conversation's metadata.
-pub(in super::super) async fn update(
+pub(crate) async fn update(
     State(app): State<App>,
     id: Named<String>,
     asker: Asker,
@@ -60,7 +60,7 @@ pub(in super::super) async fn update(
 }
 
 /// Deletes a conversation.
-pub(in super::super) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(forgotten(&app, id, &asker).await)
 }
 
@@ -71,7 +71,7 @@ async fn forgotten(app: &App, id: Named<String>, asker: &Asker) -> Result<Respon
 }
 
 /// A conversation as clients get it.
-pub(super) fn shown(stored: &store::Conversation, warnings: &[String]) -> Response {
+pub(crate) fn shown(stored: &store::Conversation, warnings: &[String]) -> Response {
     let mut response = json(200, to_json(&conversation(stored)));
     warn(&mut response, warnings);
     response

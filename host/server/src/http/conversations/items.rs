@@ -4,15 +4,15 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use store::{Item, Order, Owner};
 
-use super::super::answer::{answer, warn};
-use super::super::app::App;
-use super::super::asker::Asker;
-use super::super::body::check_json;
-use super::super::held_body::held_json;
-use super::super::path::{Named, named};
-use super::super::store_error::{refusal, store};
-use super::super::stored::dereference;
-use super::conversation::shown;
+use crate::accept::app::App;
+use crate::accept::body::check_json;
+use crate::http::answer::{answer, warn};
+use crate::http::asker::Asker;
+use crate::http::conversations::conversation::shown;
+use crate::http::held_body::held_json;
+use crate::http::path::{Named, named};
+use crate::state::dereference;
+use crate::state::store_error::{refusal, store};
 use accounts::Account;
 use api::conversations::{self, NewItems};
 use api::error::ApiError;
@@ -24,7 +24,7 @@ use api::{Defaults, Object};
 ///
 /// # Errors
 /// 404 where a reference is to what isn't stored.
-pub(super) async fn settle(
+pub(crate) async fn settle(
     app: &App,
     owner: &Owner,
     new: NewItems,
@@ -36,7 +36,7 @@ pub(super) async fn settle(
 }
 
 /// Adds items, and shows them as a list.
-pub(in super::super) async fn add(
+pub(crate) async fn add(
     State(app): State<App>,
     id: Named<String>,
     asker: Asker,
@@ -60,7 +60,7 @@ async fn added(app: &App, id: Named<String>, asker: &Asker, request: Request) ->
 }
 
 /// A page of items.
-pub(in super::super) async fn list(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn list(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(listed(&app, id, &asker).await)
 }
 
@@ -73,11 +73,7 @@ async fn listed(app: &App, id: Named<String>, asker: &Asker) -> Result<Response,
 }
 
 /// One item.
-pub(in super::super) async fn item(
-    State(app): State<App>,
-    ids: Named<(String, String)>,
-    asker: Asker,
-) -> Response {
+pub(crate) async fn item(State(app): State<App>, ids: Named<(String, String)>, asker: Asker) -> Response {
     answer(found(&app, ids, &asker).await)
 }
 
@@ -90,11 +86,7 @@ async fn found(app: &App, ids: Named<(String, String)>, asker: &Asker) -> Result
 }
 
 /// Removes an item, and shows its conversation.
-pub(in super::super) async fn remove(
-    State(app): State<App>,
-    ids: Named<(String, String)>,
-    asker: Asker,
-) -> Response {
+pub(crate) async fn remove(State(app): State<App>, ids: Named<(String, String)>, asker: Asker) -> Response {
     answer(removed(&app, ids, &asker).await)
 }
 

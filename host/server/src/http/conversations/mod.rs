@@ -7,5 +7,5 @@
 mod conversation;
 mod items;
 
-pub(super) use conversation::{create, delete, get, update};
-pub(super) use items::{add, item, list, remove};
+pub(crate) use conversation::{create, delete, get, update};
+pub(crate) use items::{add, item, list, remove};

@@ -2,7 +2,7 @@
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
-use super::super::metered_store;
+use crate::state::metered_store;
 use model::observe::Name;
 
 /// Times of requests, in seconds: steps of at most 2.5 from a millisecond to an hour.
@@ -33,7 +33,7 @@ const LENGTHS: [f64; 16] = [
 ];
 
 /// Sets the buckets of all histograms.
-pub(super) fn set(builder: PrometheusBuilder) -> PrometheusBuilder {
+pub(crate) fn set(builder: PrometheusBuilder) -> PrometheusBuilder {
     let builder = builder.set_buckets(&TIMES).expect("the list isn't empty");
     let special: [(String, &[f64]); 4] = [
         (metered_store::SECONDS.to_owned(), &metered_store::BUCKETS),

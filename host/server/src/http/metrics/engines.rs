@@ -14,7 +14,7 @@ const STEPS: &str = "sluice_engine_steps_total";
 const REFUSED: &str = "sluice_engine_refused_total";
 const LATE_MASKS: &str = "sluice_late_masks_total";
 
-pub(super) fn describe() {
+pub(crate) fn describe() {
     describe_gauge!(PAUSED, "Requests that pause because their client reads nothing.");
     describe_gauge!(BLOCKS, "Blocks of the KV cache.");
     describe_gauge!(FREE_BLOCKS, "Blocks of the KV cache that no request holds.");
@@ -24,7 +24,7 @@ pub(super) fn describe() {
 }
 
 /// Takes the figures of all engines.
-pub(super) fn read(models: &Models) {
+pub(crate) fn read(models: &Models) {
     for model in models {
         take(model);
     }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::super::{metered_store, store_upkeep};
-use super::engines;
+use crate::http::metrics::engines;
+use crate::state::{metered_store, store_upkeep};
 use crate::traces::{EXPORTED, LOST};
 use accounts::Overdrawn;
 use model::{LoadResult, Models};
 
-pub(super) fn describe() {
+pub(crate) fn describe() {
     metrics::describe_counter!("sluice_requests_total", "Responses, by route and status.");
     metrics::describe_counter!("sluice_parser_faults_total", "Streams whose parser failed, by parser.");
     metrics::describe_counter!(
@@ -67,7 +67,7 @@ pub(super) fn describe() {
 
 /// Makes the metrics of events that haven't happened yet, so that a scrape has each of them from
 /// the start, with the value 0.
-pub(in crate::http) fn register(models: &Models) {
+pub(crate) fn register(models: &Models) {
     const OF_MODELS: [&str; 6] = [
         "sluice_malformed_arguments_total",
         "sluice_dropped_calls_total",

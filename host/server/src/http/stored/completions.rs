@@ -1,44 +1,23 @@
-//! Stored chat completions: kept as their answers end, and the routes that read, list, change and
-//! delete them.
+//! Routes that read, list, change and delete stored chat completions.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use store::{Item, Order, Owner};
-use tokio_util::sync::CancellationToken;
+use store::{Item, Order};
 
-use super::super::answer::{answer, json, to_json};
-use super::super::app::App;
-use super::super::asker::Asker;
-use super::super::held_body::held_json;
-use super::super::path::{Named, named};
-use super::super::store_error::{refusal, store};
-use super::super::update::{self, Stored};
-use super::keeping::{entered, kept};
-use crate::answer::Answer;
+use crate::accept::app::App;
+use crate::http::answer::{answer, json, to_json};
+use crate::http::asker::Asker;
+use crate::http::held_body::held_json;
+use crate::http::path::{Named, named};
+use crate::http::update::{self, Stored};
+use crate::state::store_error::{refusal, store};
 use api::chat::stored;
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
 
-/// Stores a completion whose answer is about to begin, and has its end stored. Returns the answer's
-/// end from outside.
-///
-/// # Errors
-/// The store's. Nothing is stored then.
-pub(in crate::http) async fn keep_completion(
-    app: &App,
-    owner: &Owner,
-    answer: &mut Answer,
-    wish: stored::Wish,
-) -> Result<CancellationToken, ApiError> {
-    let store = store(app)?;
-    let record = answer.record().expect("completions have records");
-    let place = entered(app, store.completion_create(owner, wish.completion(record.id))).await?;
-    Ok(kept(answer, store, place))
-}
-
 /// `GET /v1/chat/completions`: a page of the stored completions.
-pub(in crate::http) async fn completions(State(app): State<App>, asker: Asker) -> Response {
+pub(crate) async fn completions(State(app): State<App>, asker: Asker) -> Response {
     answer(listed(&app, &asker).await)
 }
 
@@ -52,7 +31,7 @@ async fn listed(app: &App, asker: &Asker) -> Result<Response, ApiError> {
 }
 
 /// `GET /v1/chat/completions/{id}`.
-pub(in crate::http) async fn completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(found(&app, id, &asker).await)
 }
 
@@ -64,7 +43,7 @@ async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, 
 }
 
 /// `POST /v1/chat/completions/{id}`: replaces the metadata.
-pub(in crate::http) async fn update_completion(
+pub(crate) async fn update_completion(
     State(app): State<App>,
     id: Named<String>,
     asker: Asker,
@@ -81,11 +60,7 @@ pub(in crate::http) async fn update_completion(
 }
 
 /// `DELETE /v1/chat/completions/{id}`.
-pub(in crate::http) async fn delete_completion(
-    State(app): State<App>,
-    id: Named<String>,
-    asker: Asker,
-) -> Response {
+pub(crate) async fn delete_completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(forget(&app, id, &asker).await)
 }
 
@@ -96,11 +71,7 @@ async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response,
 }
 
 /// `GET /v1/chat/completions/{id}/messages`: a page of the request's messages.
-pub(in crate::http) async fn completion_messages(
-    State(app): State<App>,
-    id: Named<String>,
-    asker: Asker,
-) -> Response {
+pub(crate) async fn completion_messages(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(messages(&app, id, &asker).await)
 }
 

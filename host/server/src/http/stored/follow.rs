@@ -9,12 +9,12 @@ use axum::response::Response;
 use store::{Chunk, Events, Owner};
 use tokio::time::timeout;
 
-use super::super::app::App;
-use super::super::connection::Disconnect;
-use super::super::store_error::{refusal, store};
-use super::super::stream::event_stream;
-use super::running::Handle;
+use crate::accept::app::App;
 use crate::answer::{LogWriter, Policy, Progress, SseBody, event_log};
+use crate::http::connection::Disconnect;
+use crate::http::stream::event_stream;
+use crate::state::running::Handle;
+use crate::state::store_error::{refusal, store};
 use accounts::{Account, Principal};
 use api::error::{ApiError, not_stored};
 use api::event_buffer::EventBuffer;
@@ -29,17 +29,17 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_mi
 const LAST: Duration = Duration::from_secs(1);
 
 /// A response whose events are wanted.
-pub(in crate::http) struct Followed {
-    pub(in crate::http) owner: Owner,
-    pub(in crate::http) id: String,
+pub(crate) struct Followed {
+    pub(crate) owner: Owner,
+    pub(crate) id: String,
     /// The response as it was stored when it began, as JSON.
-    pub(in crate::http) object: Box<str>,
+    pub(crate) object: Box<str>,
 }
 
 /// The stream of a background response's events behind number `after`, from the first on without
 /// one; deltas are padded if the client wants them so (`pad`). A client that takes nothing for too
 /// long is disconnected.
-pub(in crate::http) fn follow(
+pub(crate) fn follow(
     app: &App,
     mut response: Followed,
     after: Option<u64>,

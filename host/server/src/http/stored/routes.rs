@@ -7,15 +7,15 @@ use axum::response::Response;
 use store::{Error, Events, Finished, Order, Owner, State as Progress, Target};
 use tokio::time::timeout;
 
-use super::super::answer::{answer, json, to_json};
-use super::super::app::App;
-use super::super::asker::Asker;
-use super::super::held_body::held_json;
-use super::super::path::{Named, named};
-use super::super::store_error::{refusal, store};
-use super::background::folded_log;
-use super::follow::{Followed, follow};
-use super::request::{StoredRequest, Unreadable};
+use crate::accept::app::App;
+use crate::http::answer::{answer, json, to_json};
+use crate::http::asker::Asker;
+use crate::http::held_body::held_json;
+use crate::http::path::{Named, named};
+use crate::http::stored::follow::{Followed, follow};
+use crate::state::background::folded_log;
+use crate::state::request::{StoredRequest, Unreadable};
+use crate::state::store_error::{refusal, store};
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
@@ -27,7 +27,7 @@ const ENDING: Duration = Duration::from_secs(10);
 const ATTEMPTS: usize = 16;
 
 /// `GET /v1/responses/{id}`: the response, or its events.
-pub(in crate::http) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(read(&app, id, &asker).await)
 }
 
@@ -69,7 +69,7 @@ fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
 }
 
 /// `DELETE /v1/responses/{id}`: a response that runs is stopped.
-pub(in crate::http) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(forget(&app, id, &asker).await)
 }
 
@@ -84,7 +84,7 @@ async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response,
 }
 
 /// `POST /v1/responses/{id}/cancel`: the response as it ended, by this or before.
-pub(in crate::http) async fn cancel(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
+pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(stop(&app, id, &asker).await)
 }
 
@@ -135,11 +135,7 @@ fn check_background(response: &store::Response) -> Result<(), ApiError> {
 }
 
 /// `GET /v1/responses/{id}/input_items`: a page of the input, with what the response continues.
-pub(in crate::http) async fn input_items(
-    State(app): State<App>,
-    id: Named<String>,
-    asker: Asker,
-) -> Response {
+pub(crate) async fn input_items(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
     answer(inputs(&app, id, &asker).await)
 }
 

@@ -1,0 +1,120 @@
+//! Answers whose ends are stored.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use store::{End, Error, Finished, Item, Lease, NewResponse, Owner, Reply, Status, Store, Target};
+use tokio_util::sync::CancellationToken;
+
+use crate::accept::app::App;
+use crate::answer::{Answer, Keeper, Keeping, Kept};
+use crate::state::request::StoredRequest;
+use crate::state::resolve::{Resolved, check_unchanged};
+use crate::state::running::RunningPlace;
+use crate::state::store_error::{refusal, store};
+use api::chat::stored::Wish;
+use api::error::ApiError;
+
+/// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from
+/// outside: when the token is cancelled, the answer ends as cancelled.
+///
+/// # Errors
+/// The store's. Nothing is stored then.
+pub(crate) async fn keep(
+    app: &App,
+    owner: &Owner,
+    answer: &mut Answer,
+    resolved: &mut Resolved,
+) -> Result<CancellationToken, ApiError> {
+    let store = store(app)?;
+    let record = answer.record().expect("only responses are stored");
+    let new = NewResponse {
+        id: record.id,
+        link: resolved.link.clone(),
+        request: StoredRequest::write(record.object, None),
+        input: std::mem::take(&mut resolved.input),
+    };
+    let place = entered(app, store.create(owner, new)).await?;
+    if let Err(error) = check_unchanged(app, owner, resolved).await {
+        // What can't be deleted now is ended as lost later.
+        let _ = store.delete(owner, place.lease.id()).await;
+        place.leave();
+        return Err(error);
+    }
+    Ok(kept(answer, store, place))
+}
+
+/// Stores a completion whose answer is about to begin, and has its end stored. Returns the answer's
+/// end from outside.
+///
+/// # Errors
+/// The store's. Nothing is stored then.
+pub(crate) async fn keep_completion(
+    app: &App,
+    owner: &Owner,
+    answer: &mut Answer,
+    wish: Wish,
+) -> Result<CancellationToken, ApiError> {
+    let store = store(app)?;
+    let record = answer.record().expect("completions have records");
+    let place = entered(app, store.completion_create(owner, wish.completion(record.id))).await?;
+    Ok(kept(answer, store, place))
+}
+
+/// The place of a response that is being stored. A task of its own waits for it, so that one whose
+/// client leaves meanwhile gets a place, too, and with it an end.
+pub(crate) async fn entered(app: &App, creating: Reply<Lease>) -> Result<RunningPlace, ApiError> {
+    let running = app.running.clone();
+    let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
+    let entered = entering.await.map_err(|_| ApiError::internal("The server failed to store this."))?;
+    entered.map_err(refusal)
+}
+
+/// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.
+pub(crate) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: RunningPlace) -> CancellationToken {
+    let withdrawn = place.withdrawn.clone();
+    answer.withdrawn_by(&withdrawn);
+    answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
+    withdrawn
+}
+
+/// Keeper of a stored answer's end.
+pub(crate) struct StoreKeeper {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) place: RunningPlace,
+}
+
+impl Keeper for StoreKeeper {
+    fn keep_items(&self, first: usize, items: Vec<Item>) -> BoxFuture<'static, bool> {
+        let adding = self.store.add_output(&self.place.lease, first as u64, items);
+        Box::pin(async move {
+            let added = adding.await;
+            if let Err(error) = &added {
+                tracing::warn!(%error, "items of a response can't be stored before its end");
+            }
+            added.is_ok()
+        })
+    }
+
+    fn keep(self: Box<Self>, end: End) -> Keeping {
+        Box::pin(async move {
+            let Self { store, place } = *self;
+            let status = end.status;
+            let finished = store.finish(Target::Lease(place.lease.clone()), end).await;
+            place.leave();
+            match finished {
+                Ok(Finished::Now) => Kept::Here,
+                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)
+                    if status == Status::Cancelled =>
+                {
+                    Kept::ByOthers
+                }
+                Ok(Finished::Before(_)) => Kept::Not,
+                Err(error) => {
+                    tracing::error!(%error, "the end of a response can't be stored");
+                    Kept::Not
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! What is stored of answers and conversations: how a request's references are read and paid for, how
+//! an answer's output is kept, background responses that run, and the upkeep of the store.
+//!
+//! Invariants: nothing of a stored answer leaves before it is committed; the store is reached only as
+//! the owner of a request. Every running response of this process is in `Running`, which renews its
+//! lease; whoever loses the lease stops.
+
+pub(crate) mod background;
+pub(crate) mod keeping;
+pub(crate) mod metered_store;
+pub(crate) mod reads;
+pub(crate) mod references;
+pub(crate) mod request;
+pub(crate) mod resolve;
+pub(crate) mod running;
+pub(crate) mod store_error;
+pub(crate) mod store_upkeep;
+pub(crate) mod upkeep;
+
+pub(crate) use background::{enqueue, run_claimed};
+pub(crate) use keeping::{keep, keep_completion};
+pub(crate) use references::dereference;
+pub(crate) use resolve::{Continues, Resolved, resolve};
+pub(crate) use running::Running;
+pub(crate) use upkeep::upkeep;

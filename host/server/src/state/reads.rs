@@ -1,0 +1,96 @@
+//! Reads of the store for requests. Few are made at a time, and keys take turns, so that the many
+//! reads of one key keep no other waiting.
+//!
+//! Invariant: where a read may have many bodies, its request pays for each before it is read. A
+//! single object is paid for once it is read, while its reader keeps its place.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store::{Budget, Error, Payer, Reply};
+
+use crate::accept::app::App;
+use crate::accept::body;
+use crate::accept::keys::Keys;
+use crate::state::store_error;
+use accounts::{Account, CpuMeter, Overdrawn, Principal, TurnSlot};
+use api::error::ApiError;
+
+/// Reads at a time: as many as the store has threads for them.
+pub(crate) const READS: usize = 2;
+
+/// Most reads of one key at a time: where others have a key, one is left to them.
+pub(crate) fn each(keys: Keys) -> impl Fn() -> usize + Send + 'static {
+    move || if keys.present_owners() > 1 { READS - 1 } else { READS }
+}
+
+/// Waits for the principal's turn to read. The slot is kept until what was read is paid for.
+///
+/// # Errors
+/// The server is stopping.
+pub(crate) async fn turn(app: &App, principal: &Principal) -> Result<TurnSlot, ApiError> {
+    app.reads.ask(principal).await.map_err(|_| ApiError::unavailable("The server is stopping."))
+}
+
+/// Makes a read that `account` pays for, `copies` times the size of each body, with its CPU time.
+/// Returns what was read and the account.
+///
+/// # Errors
+/// The refusal of an overdrawn account, and those of the store.
+pub(crate) async fn paid<T>(
+    app: &App,
+    account: Account,
+    copies: usize,
+    read: impl FnOnce(Budget) -> Reply<T>,
+) -> Result<(T, Account), ApiError> {
+    account.check_cpu().map_err(body::refusal)?;
+    let _turn = turn(app, account.principal()).await?;
+    let purse = Arc::new(Purse::new(account, copies));
+    let read = read(Budget::of(purse.clone())).await;
+    let Held { account, overdrawn } = std::mem::take(&mut *purse.held());
+    match (read, overdrawn, account) {
+        (Ok(read), None, Some(account)) => Ok((read, account)),
+        (Err(Error::Unpaid), Some(overdrawn), _) => Err(body::refusal(overdrawn)),
+        (Err(error), ..) => Err(store_error::refusal(error)),
+        (Ok(_), ..) => Err(ApiError::internal("The server failed to pay for what it read.")),
+    }
+}
+
+/// An account in the hands of the store.
+struct Purse {
+    copies: usize,
+    meter: CpuMeter,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    /// None once the read is over.
+    account: Option<Account>,
+    /// Why the account couldn't pay.
+    overdrawn: Option<Overdrawn>,
+}
+
+impl Purse {
+    fn new(account: Account, copies: usize) -> Self {
+        let meter = account.meter();
+        Self { copies, meter, held: Mutex::new(Held { account: Some(account), overdrawn: None }) }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Payer for Purse {
+    fn pay(&self, bytes: u64) -> bool {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_mul(self.copies);
+        let mut held = self.held();
+        let Held { account: Some(account), overdrawn } = &mut *held else { return false };
+        *overdrawn = account.hold(bytes).err();
+        overdrawn.is_none()
+    }
+
+    fn run(&self, work: Box<dyn FnOnce() + '_>) {
+        self.meter.run(work);
+    }
+}

@@ -1,0 +1,107 @@
+//! The store as handlers use it: whether there is one, and what clients get for the store's errors.
+
+use std::sync::Arc;
+
+use store::{Error, Store};
+
+use crate::accept::app::App;
+use api::error::ApiError;
+
+/// Seconds after which a client may try again what the store had no room for, or couldn't write.
+const RETRY_AFTER: u64 = 1;
+
+/// The server's store.
+///
+/// # Errors
+/// 400 `store_disabled`: the operator runs the server without one. (Clients send 5xx again, which
+/// wouldn't help.)
+pub(crate) fn store(app: &App) -> Result<&Arc<dyn Store>, ApiError> {
+    app.store.as_ref().ok_or_else(|| {
+        let message = "This server keeps nothing between requests: start it without `--store none` to keep responses and conversations, or send everything with each request.";
+        ApiError::new(400, "invalid_request_error", "store_disabled", message)
+    })
+}
+
+/// The refusal that a client gets for an error of the store. It names no id that is unknown, so that
+/// an id of another owner gets the same bytes as an unknown one.
+pub(crate) fn refusal(error: Error) -> ApiError {
+    let (status, code, message) = match error {
+        Error::NotFound => {
+            let message = "Nothing is stored here under this id: it is unknown, was deleted, or wasn't used for too long.";
+            (404, "not_found", message.to_owned())
+        }
+        Error::DuplicateItem(id) => return ApiError::duplicate_item(&id),
+        Error::Locked => {
+            let message =
+                "Another response of this conversation is being written: wait until it ends, or cancel it.";
+            (400, "conversation_locked", message.to_owned())
+        }
+        Error::TooLong(what) => {
+            let message = format!(
+                "What is stored is too long to be continued: {what}. Compact it (POST /v1/responses/compact), or begin anew."
+            );
+            (400, "context_length_exceeded", message)
+        }
+        Error::QueueFull(most) => {
+            let message = format!(
+                "Too many background responses are waiting, of which a key may have {most}. Please try again in {RETRY_AFTER}s."
+            );
+            (429, "rate_limit_exceeded", message)
+        }
+        Error::Full(what) => {
+            let message = format!(
+                "The store is full: {what}. Delete responses or conversations, or send `store: false`, which needs no room."
+            );
+            (503, "store_full", message)
+        }
+        Error::Unavailable(why) => {
+            // The reason may name files.
+            tracing::error!(%why, "the store is unavailable");
+            let message = "The server can't reach its store now: try again later, or send `store: false`, which needs none.";
+            (503, "store_unavailable", message.to_owned())
+        }
+        Error::Unpaid => {
+            let message = "There is no memory for what would be read of the store: try again.";
+            (503, "server_unavailable", message.to_owned())
+        }
+        fault @ (Error::Duplicate | Error::LeaseLost | Error::Sequence { .. }) => {
+            tracing::error!(%fault, "the store refused what the server wrote");
+            (500, "server_error", "The server failed to store this.".to_owned())
+        }
+    };
+    let kind = match status {
+        429 => "rate_limit_error",
+        400..500 => "invalid_request_error",
+        _ => "server_error",
+    };
+    let retry_after = matches!(status, 429 | 503).then_some(RETRY_AFTER);
+    ApiError { retry_after, ..ApiError::new(status, kind, code, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::{Error, Full, TooLong};
+
+    use super::refusal;
+
+    #[test]
+    fn each_error_has_its_status_and_code() {
+        for (error, status, code) in [
+            (Error::NotFound, 404, "not_found"),
+            (Error::Locked, 400, "conversation_locked"),
+            (Error::TooLong(TooLong::Links), 400, "context_length_exceeded"),
+            (Error::QueueFull(256), 429, "rate_limit_exceeded"),
+            (Error::Full(Full::Owner), 503, "store_full"),
+            (Error::Unavailable("/secret/state.db: disk I/O error".to_owned()), 503, "store_unavailable"),
+            (Error::Unpaid, 503, "server_unavailable"),
+            (Error::Duplicate, 500, "server_error"),
+            (Error::LeaseLost, 500, "server_error"),
+            (Error::Sequence { expected: 7 }, 500, "server_error"),
+        ] {
+            let refusal = refusal(error);
+            assert_eq!((refusal.status, refusal.code), (status, Some(code)));
+            assert!(!refusal.message.contains("secret"), "{refusal}");
+            assert_eq!(refusal.retry_after.is_some(), matches!(status, 429 | 503), "{refusal}");
+        }
+    }
+}
