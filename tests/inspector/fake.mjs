@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 
-const PAGE = new URL("../../host/server/src/http/inspector/", import.meta.url);
+const PAGE = new URL("../../host/server/src/inspector/", import.meta.url);
 const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html" };
 const POLICY = (await readFile(new URL("mod.rs", PAGE), "utf8")).match(/const POLICY: &str = "((?:[^"\\]|\\\n)*)"/)[1].replace(/\\\n\s*/g, "");
 
