@@ -1,7 +1,5 @@
 //! Tables that the parser `response-template` interprets; each is a format of its own.
 
-use response_template_parser::ResponseTemplate;
-
 use super::oracle::Format;
 use super::round_trip;
 
@@ -24,11 +22,7 @@ const CHATML: &[&str] = &[
     "<|im_start|>assistant\n<think>\n\n</think>\n\n",
 ];
 
-pub(crate) const HERMES_FORMAT: Format = of(HERMES, CHATML);
-
-const fn of(table: &'static str, prompts: &'static [&'static str]) -> Format {
-    Format { table: Some(table), ..Format::of::<ResponseTemplate>(prompts) }
-}
+pub(crate) const HERMES_FORMAT: Format = Format::of_table(HERMES, CHATML);
 
 /// Whether a marker is one token in tokenizers.
 pub(crate) fn is_token(literal: &str) -> bool {
@@ -43,17 +37,23 @@ pub(crate) fn needs_tokens(table: &str) -> bool {
 
 /// All tables, by name.
 pub(crate) const ALL: [(&str, Format); 11] = [
-    ("hermes", of(HERMES, CHATML)),
-    ("smollm", of(SMOLLM, CHATML)),
-    ("xml", of(XML, CHATML)),
-    ("glm", of(GLM, &["", "<|assistant|>", "<|assistant|>\n<think></think>\n"])),
-    ("gptoss", of(GPTOSS, &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"])),
-    ("cohere", of(COHERE, &["", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"])),
-    ("ernie", of(ERNIE, &["", "Assistant:", "Assistant:\n<think>"])),
-    ("deepseek", of(DEEPSEEK, &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n"])),
-    ("inkling", of(INKLING, &["", "<|message_model|>"])),
-    ("llama", of(LLAMA, &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])),
-    ("python", of(PYTHON, CHATML)),
+    ("hermes", Format::of_table(HERMES, CHATML)),
+    ("smollm", Format::of_table(SMOLLM, CHATML)),
+    ("xml", Format::of_table(XML, CHATML)),
+    ("glm", Format::of_table(GLM, &["", "<|assistant|>", "<|assistant|>\n<think></think>\n"])),
+    (
+        "gptoss",
+        Format::of_table(
+            GPTOSS,
+            &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"],
+        ),
+    ),
+    ("cohere", Format::of_table(COHERE, &["", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"])),
+    ("ernie", Format::of_table(ERNIE, &["", "Assistant:", "Assistant:\n<think>"])),
+    ("deepseek", Format::of_table(DEEPSEEK, &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n"])),
+    ("inkling", Format::of_table(INKLING, &["", "<|message_model|>"])),
+    ("llama", Format::of_table(LLAMA, &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])),
+    ("python", Format::of_table(PYTHON, CHATML)),
 ];
 
 fn walk(name: &str) {
