@@ -222,7 +222,7 @@ impl StreamParser for Replayed {
 /// Token id of a marker; `None` for other texts and for markers that aren't one token of the
 /// model's tokenizer.
 fn token(format: &Format, literals: &[String], text: &str) -> Option<u32> {
-    let at = literals.iter().position(|known| known == text && !format.parts.spelt.contains(&text))?;
+    let at = literals.iter().position(|known| known == text && !format.spelt.contains(&text))?;
     u32::try_from(at).ok()
 }
 

@@ -84,17 +84,18 @@ pub enum Inputs {
     BeforeText,
 }
 
-/// Prose and calls in deltas of about four bytes. A marker is a delta of its own.
+/// Prose and calls in deltas of about four bytes, with a `·` between two. A marker is a delta of its
+/// own.
 #[derive(Debug, Clone, Copy)]
 pub struct Deltas {
     /// Markers for which the tokenizer has no token, so that they are found in the text.
     pub spelt: &'static [&'static str],
     /// Deltas before prose and behind it.
-    pub prose: [&'static [&'static str]; 2],
+    pub prose: [&'static str; 2],
     /// Deltas of a call before and behind its string argument.
-    pub call: [&'static [&'static str]; 2],
+    pub call: [&'static str; 2],
     /// Deltas after a call.
-    pub between: &'static [&'static str],
+    pub between: &'static str,
 }
 
 /// Generation prompt in pieces: markers, and the text between them.

@@ -92,3 +92,15 @@ fn every_component_and_table_is_registered() {
     let tables = named("json", root().join("plugins/tables"));
     assert_eq!(tables, registry::TABLES.iter().map(|name| (*name).to_owned()).collect());
 }
+
+#[test]
+fn every_format_has_turns_for_the_choice_of_a_parser() {
+    for format in FORMATS {
+        let profile = format.profile;
+        assert!(
+            !profile.turns.is_empty() && profile.asked > 0,
+            "{}: its profile is not complete",
+            format.name
+        );
+    }
+}

@@ -29,7 +29,7 @@ fn format(name: &str) -> Option<&'static Format> {
 fn tokens<'a>(format: &Format, deltas: &[&'a str]) -> Vec<Delta<'a>> {
     let markers = parsers::markers(format.name);
     let marker = |text: &str| {
-        let at = markers.iter().position(|known| known == text && !format.parts.spelt.contains(&text));
+        let at = markers.iter().position(|known| known == text && !format.spelt.contains(&text));
         at.map_or(u32::MAX, |at| u32::try_from(at).expect("few markers"))
     };
     let tokens = |text| if format.name == "harmony" { parsers::encode(text) } else { Vec::new() };

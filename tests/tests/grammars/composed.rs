@@ -102,7 +102,7 @@ registry::with_formats!(formats);
 #[test]
 fn tables() {
     for (name, format) in tables::ALL {
-        same(&format!("table {name}"), &format);
+        same(&format!("table {name}"), format);
     }
 }
 

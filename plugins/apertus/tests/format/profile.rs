@@ -13,12 +13,9 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits::USUAL,
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
-        call: [
-            &["<|tools_prefix|>", "[{\"", "tool", "\": ", "{\"x\":", " \""],
-            &["\"}", "}]", "<|tools_suffix|>"],
-        ],
-        between: &["\n"],
+        prose: ["", ""],
+        call: ["<|tools_prefix|>·[{\"·tool·\": ·{\"x\":· \"", "\"}·}]·<|tools_suffix|>"],
+        between: "\n",
     },
     asked: 7,
     openings: &[Opening { pieces: &["<|assistant_start|>"], next: Next::Message, is_at_beginning: true }],

@@ -16,12 +16,12 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits { only_tokens: true, ..GrammarTraits::USUAL },
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
+        prose: ["", ""],
         call: [
-            &["<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "tool", "<｜tool▁sep｜>", "{\"x\":", " \""],
-            &["\"}", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"],
+            "<｜tool▁calls▁begin｜>·<｜tool▁call▁begin｜>·tool·<｜tool▁sep｜>·{\"x\":· \"",
+            "\"}·<｜tool▁call▁end｜>·<｜tool▁calls▁end｜>",
         ],
-        between: &["\n"],
+        between: "\n",
     },
     asked: 8,
     openings: &[

@@ -19,9 +19,9 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits::USUAL,
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
-        call: [&["<|tool_call>", "call", ":tool", "{x", ":", "<|\"|>"], &["<|\"|>", "}", "<tool_call|>"]],
-        between: &[],
+        prose: ["", ""],
+        call: ["<|tool_call>·call·:tool·{x·:·<|\"|>", "<|\"|>·}·<tool_call|>"],
+        between: "",
     },
     asked: 7,
     openings: &[

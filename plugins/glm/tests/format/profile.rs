@@ -22,12 +22,9 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits { inputs: Inputs::BeforeToken, ..GrammarTraits::USUAL },
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
-        call: [
-            &["<tool_call>", "tool", "<arg_key>", "x", "</arg_key>", "<arg_value>"],
-            &["</arg_value>", "</tool_call>"],
-        ],
-        between: &["\n"],
+        prose: ["", ""],
+        call: ["<tool_call>·tool·<arg_key>·x·</arg_key>·<arg_value>", "</arg_value>·</tool_call>"],
+        between: "\n",
     },
     asked: 8,
     openings: &[

@@ -16,23 +16,12 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits { only_tokens: true, ..GrammarTraits::USUAL },
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
+        prose: ["", ""],
         call: [
-            &[
-                "<|tool_calls_section_begin|>",
-                "<|tool_call_begin|>",
-                "func",
-                "tions",
-                ".tool",
-                ":",
-                "0",
-                "<|tool_call_argument_begin|>",
-                "{\"x\":",
-                " \"",
-            ],
-            &["\"}", "<|tool_call_end|>", "<|tool_calls_section_end|>"],
+            "<|tool_calls_section_begin|>·<|tool_call_begin|>·func·tions·.tool·:·0·<|tool_call_argument_begin|>·{\"x\":· \"",
+            "\"}·<|tool_call_end|>·<|tool_calls_section_end|>",
         ],
-        between: &["\n"],
+        between: "\n",
     },
     asked: 8,
     openings: &[Opening {

@@ -13,23 +13,9 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits { tokens: &[0, 3, 4, 5, 6, 7], ..GrammarTraits::USUAL },
     deltas: Deltas {
         spelt: &["<function=", "</function>"],
-        prose: [&[], &[]],
-        call: [
-            &[
-                "<|python_tag|>",
-                "{\"",
-                "name",
-                "\":",
-                " \"tool",
-                "\",",
-                " \"parameters",
-                "\":",
-                " {\"x\":",
-                " \"",
-            ],
-            &["\"}", "}"],
-        ],
-        between: &[],
+        prose: ["", ""],
+        call: ["<|python_tag|>·{\"·name·\":· \"tool·\",· \"parameters·\":· {\"x\":· \"", "\"}·}"],
+        between: "",
     },
     asked: 8,
     openings: &[Opening {

@@ -21,23 +21,12 @@ pub(crate) const PROFILE: Profile = Profile {
     },
     deltas: Deltas {
         spelt: &["<invoke name=", "</invoke>", "<parameter name=", "</parameter>"],
-        prose: [&[], &[]],
+        prose: ["", ""],
         call: [
-            &[
-                "<minimax:tool_call>",
-                "\n<",
-                "invoke",
-                " name",
-                "=\"tool",
-                "\">\n<",
-                "parameter",
-                " name",
-                "=\"x",
-                "\">",
-            ],
-            &["</", "parameter", ">\n</", "invoke", ">\n", "</minimax:tool_call>"],
+            "<minimax:tool_call>·\n<·invoke· name·=\"tool·\">\n<·parameter· name·=\"x·\">",
+            "</·parameter·>\n</·invoke·>\n·</minimax:tool_call>",
         ],
-        between: &["\n"],
+        between: "\n",
     },
     asked: 10,
     openings: &[Opening {

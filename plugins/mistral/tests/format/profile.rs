@@ -9,9 +9,9 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits::USUAL,
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
-        call: [&["[TOOL_CALLS]", "tool", "[ARGS]", "{\"x\":", " \""], &["\"}"]],
-        between: &["\n"],
+        prose: ["", ""],
+        call: ["[TOOL_CALLS]·tool·[ARGS]·{\"x\":· \"", "\"}"],
+        between: "\n",
     },
     asked: 7,
     openings: &[Opening { pieces: &[], next: Next::Message, is_at_beginning: true }],

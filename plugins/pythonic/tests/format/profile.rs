@@ -19,9 +19,9 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits::USUAL,
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
-        call: [&["<|tool_call_start|>", "[tool", "(x", "=\""], &["\")", "]", "<|tool_call_end|>"]],
-        between: &["\n"],
+        prose: ["", ""],
+        call: ["<|tool_call_start|>·[tool·(x·=\"", "\")·]·<|tool_call_end|>"],
+        between: "\n",
     },
     asked: 8,
     openings: &[

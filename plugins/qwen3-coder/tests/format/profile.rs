@@ -34,12 +34,12 @@ pub(crate) const PROFILE: Profile = Profile {
             "\n<parameter=",
             "\n</parameter>",
         ],
-        prose: [&[], &[]],
+        prose: ["", ""],
         call: [
-            &["<tool_call>", "\n", "<", "function", "=", "tool", ">\n", "<", "parameter", "=x", ">\n"],
-            &["\n", "</", "parameter", ">\n", "</", "function", ">\n", "</tool_call>"],
+            "<tool_call>·\n·<·function·=·tool·>\n·<·parameter·=x·>\n",
+            "\n·</·parameter·>\n·</·function·>\n·</tool_call>",
         ],
-        between: &["\n"],
+        between: "\n",
     },
     asked: 10,
     openings: &[Opening {

@@ -18,24 +18,12 @@ pub(crate) const PROFILE: Profile = Profile {
     grammar: GrammarTraits::USUAL,
     deltas: Deltas {
         spelt: &[],
-        prose: [&[], &[]],
+        prose: ["", ""],
         call: [
-            &[
-                "<tool_call>",
-                "\n{\"n",
-                "ame\"",
-                ": \"t",
-                "ool\"",
-                ", \"a",
-                "rgum",
-                "ents",
-                "\": {",
-                "\"x\":",
-                " \"",
-            ],
-            &["\"}}\n", "</tool_call>"],
+            "<tool_call>·\n{\"n·ame\"·: \"t·ool\"·, \"a·rgum·ents·\": {·\"x\":· \"",
+            "\"}}\n·</tool_call>",
         ],
-        between: &["\n"],
+        between: "\n",
     },
     asked: 6,
     openings: &[

@@ -39,7 +39,7 @@ pub(super) fn start(format: &str) -> Option<Start> {
         let parser = plugin.start(&request).expect("an instance");
         let literals = &plugin.descriptor().markers;
         let token = |text: &str| {
-            let at = literals.iter().position(|known| known == text && !format.parts.spelt.contains(&text))?;
+            let at = literals.iter().position(|known| known == text && !format.spelt.contains(&text))?;
             (cut == Cut::Tokens).then(|| u32::try_from(at).expect("few markers"))
         };
         let binding = Binding::new(plugin.descriptor(), token).expect("markers");

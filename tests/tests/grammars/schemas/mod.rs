@@ -58,7 +58,7 @@ struct FormatCase {
 /// A shipped format, or the table `hermes`, whose calls are those of `qwen3`.
 fn format(name: &str) -> FormatCase {
     let (format, written_as) = match name {
-        "hermes" => (tables::HERMES_FORMAT, "qwen3"),
+        "hermes" => (tables::format("hermes"), "qwen3"),
         shipped => (super::format(shipped), shipped),
     };
     let written_as = FORMATS.iter().find(|format| format.name == written_as).expect("a format");
