@@ -126,6 +126,6 @@ impl Format {
 
     /// Number of calls in `deltas`.
     pub fn calls(&self, deltas: &[&str]) -> usize {
-        deltas.windows(self.call[0].len()).filter(|window| *window == *self.call[0]).count()
+        deltas.windows(self.call[0].len()).filter(|window| **window == *self.call[0]).count()
     }
 }

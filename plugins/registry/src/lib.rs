@@ -63,7 +63,7 @@ macro_rules! registry {
         }
 
         $(
-            #[doc = $models]
+            /// A parser and its format.
             pub mod $module {
                 pub use ::$module::$parser as Parser;
 
@@ -79,7 +79,7 @@ macro_rules! registry {
             }
         )*
 
-        #[doc = $any]
+        /// The parser of all other formats.
         pub mod $reader {
             pub use ::$reader::$reader_parser as Parser;
         }
