@@ -44,7 +44,7 @@ stamp() { "${CARGO_TARGET_DIR:-target}/release/examples/stamp" "$@"; }
 plugins=()
 for manifest in plugins/*/Cargo.toml; do
   name=$(basename "$(dirname "$manifest")")
-  case $name in sdk | kit) ;; *) plugins+=("$name") ;; esac
+  case $name in sdk | kit | registry) ;; *) plugins+=("$name") ;; esac
 done
 
 if ! find_toolchain; then

@@ -13,7 +13,7 @@ mod small;
 mod writer;
 
 use fuzz::HEAD;
-use fuzz::formats::{ALL, Format};
+use fuzz::formats::{Format, own};
 use parser_kit::case::{Case, Piece, case_files};
 
 /// Maximum number of seeds per format, and of bytes in a seed: the fuzzer needs each construction
@@ -24,7 +24,7 @@ const LONGEST: usize = 256;
 /// Seeds for the constructions of targets without cases: target, name, bytes.
 const WRITTEN: &[(&str, &str, &[u8])] = &[
     (
-        "response_template",
+        "response-template",
         "calls",
         b"\x00\x00\x04\x01\x06\x80Hm.\x81\x82{\"name\": \"add\", \"arguments\": {\"a\": 1}}\x83\x84",
     ),
@@ -58,11 +58,11 @@ fn main() {
     for (name, seed) in gguf_seeds() {
         write(&root.join("corpus/gguf"), name, &seed);
     }
-    for format in ALL {
-        let cases = root.join("../plugins").join(format.plugin).join("cases");
-        let corpus = root.join("corpus").join(format.plugin.replace('-', "_"));
+    for format in own() {
+        let cases = root.join("../plugins").join(format.name).join("cases");
+        let corpus = root.join("corpus").join(format.name);
         let files = case_files(&cases).unwrap_or_else(|error| panic!("{error}"));
-        let all = files.iter().map(|file| (file, seed(format, file)));
+        let all = files.iter().map(|file| (file, seed(&format, file)));
         let short: Vec<_> = all.filter(|(_, seed)| seed.len() > HEAD && seed.len() <= LONGEST).collect();
         for (file, seed) in short.iter().step_by(short.len().div_ceil(SEEDS).max(1)) {
             write(&corpus, &file.file_stem().expect("a case has a name").to_string_lossy(), seed);

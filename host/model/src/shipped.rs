@@ -4,56 +4,29 @@ use std::path::Path;
 
 use parsers::{PluginSource, ResolveError, Shipped, ShippedTables, TableSource, resolve, tables_in};
 
-/// Name and component of each parser. The name is the one in its descriptor.
-pub(super) static SHIPPED: &Shipped = &[
-    ("qwen3", include_bytes!("../../../plugins/qwen3.wasm")),
-    ("qwen3-coder", include_bytes!("../../../plugins/qwen3-coder.wasm")),
-    ("harmony", include_bytes!("../../../plugins/harmony.wasm")),
-    ("kimi-k2", include_bytes!("../../../plugins/kimi-k2.wasm")),
-    ("deepseek-v3", include_bytes!("../../../plugins/deepseek-v3.wasm")),
-    ("glm", include_bytes!("../../../plugins/glm.wasm")),
-    ("llama3", include_bytes!("../../../plugins/llama3.wasm")),
-    ("mistral", include_bytes!("../../../plugins/mistral.wasm")),
-    ("minimax-m2", include_bytes!("../../../plugins/minimax-m2.wasm")),
-    ("minimax-m3", include_bytes!("../../../plugins/minimax-m3.wasm")),
-    ("gemma4", include_bytes!("../../../plugins/gemma4.wasm")),
-    ("pythonic", include_bytes!("../../../plugins/pythonic.wasm")),
-    ("apertus", include_bytes!("../../../plugins/apertus.wasm")),
-    ("deepseek-v4", include_bytes!("../../../plugins/deepseek-v4.wasm")),
-    ("hunyuan", include_bytes!("../../../plugins/hunyuan.wasm")),
-    ("kimi-k3", include_bytes!("../../../plugins/kimi-k3.wasm")),
-    ("muse", include_bytes!("../../../plugins/muse.wasm")),
-    ("response-template", include_bytes!("../../../plugins/response-template.wasm")),
-];
+// Paths in what the list expands to begin at the list.
+macro_rules! registry {
+    (
+        formats { $($module:ident $format:literal $parser:ident $models:literal $how:literal;)* }
+        interpreter { $reader:ident $reader_name:literal $($rest:tt)* }
+        tables { $($table:literal)* }
+    ) => {
+        /// Name and component of each parser. The name is the one in its descriptor.
+        pub(super) static SHIPPED: &Shipped = &[
+            $(($format, include_bytes!(concat!("../", $format, ".wasm"))),)*
+            ($reader_name, include_bytes!(concat!("../", $reader_name, ".wasm"))),
+        ];
 
-/// Name and text of each table.
-static TABLES: &ShippedTables = &[
-    ("apriel", include_str!("../../../plugins/tables/apriel.json")),
-    ("cohere", include_str!("../../../plugins/tables/cohere.json")),
-    ("dots", include_str!("../../../plugins/tables/dots.json")),
-    ("ernie", include_str!("../../../plugins/tables/ernie.json")),
-    ("gigachat3", include_str!("../../../plugins/tables/gigachat3.json")),
-    ("granite3", include_str!("../../../plugins/tables/granite3.json")),
-    ("hy3", include_str!("../../../plugins/tables/hy3.json")),
-    ("inkling", include_str!("../../../plugins/tables/inkling.json")),
-    ("internlm", include_str!("../../../plugins/tables/internlm.json")),
-    ("jamba", include_str!("../../../plugins/tables/jamba.json")),
-    ("k2-horizon", include_str!("../../../plugins/tables/k2-horizon.json")),
-    ("laguna", include_str!("../../../plugins/tables/laguna.json")),
-    ("longcat", include_str!("../../../plugins/tables/longcat.json")),
-    ("longcat-lite", include_str!("../../../plugins/tables/longcat-lite.json")),
-    ("minicpm5", include_str!("../../../plugins/tables/minicpm5.json")),
-    ("minimax-m1", include_str!("../../../plugins/tables/minimax-m1.json")),
-    ("nemotron", include_str!("../../../plugins/tables/nemotron.json")),
-    ("phi4-mini", include_str!("../../../plugins/tables/phi4-mini.json")),
-    ("plamo3", include_str!("../../../plugins/tables/plamo3.json")),
-    ("seed-oss", include_str!("../../../plugins/tables/seed-oss.json")),
-    ("solar", include_str!("../../../plugins/tables/solar.json")),
-    ("step3", include_str!("../../../plugins/tables/step3.json")),
-];
+        /// Name and text of each table.
+        static TABLES: &ShippedTables =
+            &[$(($table, include_str!(concat!("../tables/", $table, ".json")))),*];
 
-/// Name of the parser that reads tables.
-pub(super) const TABLE_PARSER: &str = "response-template";
+        /// Name of the parser that reads tables.
+        pub(super) const TABLE_PARSER: &str = $reader_name;
+    };
+}
+
+include!("../../../plugins/registry/list.rs");
 
 /// Finds a parser as `--parser` does: a file, a name in the folder `plugins`, or one inside the
 /// binary; among those a table, which comes after parsers of its name.

@@ -7,9 +7,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use grammar::{Template, ToolChoice};
 
 use super::oracle::{Format, Markers};
-use super::requests::{of, requests, tool};
-
-use super::{inputs, tables};
+use super::requests::{of, tool};
+use super::{demands, format, tables};
 
 /// Number of walks through each grammar, after each prompt.
 const SEEDS: u64 = 1;
@@ -37,7 +36,7 @@ impl Tally {
     /// Composes the grammar of each request by `template`, and walks through it.
     fn of(format: &Format, template: &Template) -> Result<Self, String> {
         let mut tally = Self::default();
-        for (name, request, _) in requests().into_iter().chain(inputs::requests(format.inputs)) {
+        for (name, request, _) in demands(format) {
             for markers in [Markers::Tokens, Markers::Text] {
                 match format.composed(template, &request, markers) {
                     Ok(None) => tally.free += 1,
@@ -78,7 +77,8 @@ impl Tally {
 /// Compares the masks of each request's grammar with the recorded ones.
 fn same(name: &str, format: &Format) {
     let tally = Tally::of(format, &format.template()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(tally.grammars > 20 && tally.masks > 500 && tally.free > 0, "{name}: {tally:?}");
+    assert!(tally.grammars > 20 && tally.masks > 500, "{name}: {tally:?}");
+    assert!(tally.free > 0 || format.traits.nests, "{name}: {tally:?}");
     let line = tally.line(name);
     let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     if std::env::var_os("UPDATE_MASKS").is_some() {
@@ -90,43 +90,25 @@ fn same(name: &str, format: &Format) {
 }
 
 macro_rules! formats {
-    ($($name:ident: $format:expr,)*) => {
+    ($($module:ident $name:literal;)*) => {
         $(#[test]
-        fn $name() {
-            same(stringify!($name), &$format);
+        fn $module() {
+            same(stringify!($module), &format($name));
         })*
     };
 }
-
-formats! {
-    qwen3: super::QWEN3,
-    qwen3_coder: super::QWEN3_CODER,
-    glm: super::GLM,
-    kimi_k2: super::KIMI_K2,
-    deepseek_v3: super::DEEPSEEK_V3,
-    harmony: super::HARMONY,
-    llama3: super::LLAMA3,
-    mistral: super::MISTRAL,
-    minimax_m2: super::MINIMAX_M2,
-    gemma4: super::GEMMA4,
-    pythonic: super::PYTHONIC,
-    apertus: super::APERTUS,
-    hunyuan: super::HUNYUAN,
-    muse: super::MUSE,
-    deepseek_v4: super::DEEPSEEK_V4,
-    kimi_k3: super::KIMI_K3,
-}
+registry::with_formats!(formats);
 
 #[test]
 fn tables() {
     for (name, format) in tables::ALL {
-        same(&format!("table {name}"), &format);
+        same(&format!("table {name}"), format);
     }
 }
 
 #[test]
 fn a_template_that_means_something_else_is_noticed() {
-    let format = super::QWEN3_CODER;
+    let qwen3_coder = format("qwen3-coder");
     for (right, wrong) in [
         ("value marker_9 gap?", "value marker_9"),
         ("%value 2 3 6 7 8 9 5", "%value 2 3 6 7 8 5"),
@@ -134,11 +116,11 @@ fn a_template_that_means_something_else_is_noticed() {
         ("%name 256 /[^\\s<>]/", "%name 10 /[^\\s<>]/"),
         ("(gap? marker_0 text marker_1)?", "(gap? marker_0 text marker_1)*"),
     ] {
-        let descriptor = format.descriptor();
+        let descriptor = qwen3_coder.descriptor();
         let text = descriptor.grammar.expect("it has a template");
         assert!(text.contains(right), "{right}");
         let sabotaged = Template::parse(&text.replacen(right, wrong, 1), &descriptor.markers);
-        let tally = Tally::of(&format, &sabotaged.expect("a template"));
+        let tally = Tally::of(&qwen3_coder, &sabotaged.expect("a template"));
         let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         assert_ne!(
             tally.ok().map(|tally| tally.line("qwen3_coder")).as_ref(),
@@ -153,12 +135,12 @@ fn undeclared_keys_end_where_the_format_ends_them() {
     let request = of(vec![tool("f", r#"{"allOf":[{}]}"#)], ToolChoice::Required);
     for (format, call) in [
         (
-            super::QWEN3_CODER,
+            format("qwen3-coder"),
             "<tool_call>\n<function=f>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
         ),
-        (super::GLM, "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>"),
+        (format("glm"), "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>"),
         (
-            super::MINIMAX_M2,
+            format("minimax-m2"),
             "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"city\">Oslo</parameter>\n</invoke>\n</minimax:tool_call>",
         ),
     ] {

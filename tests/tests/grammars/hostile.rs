@@ -16,7 +16,7 @@ use seeded::SplitMix64;
 use serde_json::{Map, Value, json};
 use tests::grammars::{compile, grammars};
 
-use super::QWEN3;
+use super::format;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
 /// Variable that names the file of another tokenizer.
@@ -48,10 +48,11 @@ impl Server {
 
     /// Compiles the request's grammar; the error is the reason why it is refused.
     fn start(&self, request: &Demand) -> Result<MaskStart, String> {
-        let descriptor = QWEN3.descriptor();
+        let qwen3 = format("qwen3");
+        let descriptor = qwen3.descriptor();
         let ids: Vec<_> = descriptor.markers.iter().map(|text| self.tokenizer.token_id(text)).collect();
         let tokens = MarkerTokens { ids: &ids, inner: &[], stops: &descriptor.stops };
-        let grammar = QWEN3.template().compose(request, tokens).map_err(|error| error.to_string())?;
+        let grammar = qwen3.template().compose(request, tokens).map_err(|error| error.to_string())?;
         let grammar = grammar.expect("a demand has a grammar");
         let stops = Arc::from([self.tokenizer.token_id("<|im_end|>").expect("a stop")]);
         let compiled = compile(&self.grammars, &grammar).map_err(|error| error.to_string())?;

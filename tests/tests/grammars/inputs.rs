@@ -5,8 +5,8 @@ use grammar::{Demand, TextGrammar, ToolChoice};
 use llguidance::api::TopLevelGrammar;
 use parsers::conformance::walk;
 
-use super::oracle::Inputs;
 use super::requests::{Expected, custom, of, tool};
+use registry::Inputs;
 
 /// Grammar of a patch, as coding agents have it, but of bounded length, since a walk has to end.
 const PATCH: &str = r#"

@@ -88,10 +88,10 @@ impl Walk {
 
 fn walk_all(format: &Format, request: &Demand) {
     let descriptor = format.descriptor();
-    let markers = format.tokens.iter().map(|at| descriptor.markers[*at].as_str());
-    let tokenizer = tokenizer(markers.chain(format.inner.iter().copied()));
+    let markers = format.traits.tokens.iter().map(|at| descriptor.markers[*at].as_str());
+    let tokenizer = tokenizer(markers.chain(format.traits.inner.iter().copied()));
     let ids: Vec<_> = descriptor.markers.iter().map(|text| tokenizer.token_id(text)).collect();
-    let inner = format.inner.iter().filter_map(|text| Some((*text, tokenizer.token_id(text)?)));
+    let inner = format.traits.inner.iter().filter_map(|text| Some((*text, tokenizer.token_id(text)?)));
     let inner: Vec<_> = inner.collect();
     let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &descriptor.stops };
     let grammar = format.template().compose(request, tokens).expect("composed").expect("a grammar");
@@ -117,7 +117,7 @@ fn walk_all(format: &Format, request: &Demand) {
 fn kimi_k3_masks_never_fail() {
     let text = json!({"type": "string", "maxLength": 12});
     let schema = json!({"type": "object", "properties": {"tz": text}, "additionalProperties": false});
-    walk_all(&super::KIMI_K3, &of(vec![tool("f", &schema.to_string())], ToolChoice::Required));
+    walk_all(&super::format("kimi-k3"), &of(vec![tool("f", &schema.to_string())], ToolChoice::Required));
 }
 
 #[test]
@@ -127,5 +127,5 @@ fn kimi_k3_masks_of_numbers_never_fail() {
         "few": {"type": "integer", "multipleOf": 5, "minimum": 0, "maximum": 100}, "either": {"type": ["null", "number"]},
     });
     let schema = json!({"type": "object", "properties": numbers, "additionalProperties": false});
-    walk_all(&super::KIMI_K3, &of(vec![tool("f", &schema.to_string())], ToolChoice::Required));
+    walk_all(&super::format("kimi-k3"), &of(vec![tool("f", &schema.to_string())], ToolChoice::Required));
 }

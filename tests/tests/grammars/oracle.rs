@@ -6,6 +6,7 @@ use grammar::{Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
 use parser_kit::{Head, Item};
 use parser_sdk::Parser;
 use parsers::conformance::{TextJudge, satisfies};
+use registry::{GrammarTraits, Inputs, Profile};
 use serde_json::Value;
 use turn::values;
 
@@ -32,40 +33,24 @@ pub(crate) struct Format {
     pub(crate) play: fn(&Request, &str, &[Piece], Markers, usize) -> Vec<Item>,
     /// Generation prompts with which templates of this format open a turn.
     pub(crate) prompts: &'static [&'static str],
-    /// Indices of the markers that tokenizers have as tokens; if empty, all markers.
-    pub(crate) tokens: &'static [usize],
-    /// Tokens that stand in markers which tokenizers have as text.
-    pub(crate) inner: &'static [&'static str],
-    /// Whether the format can't be constrained where markers are text.
-    pub(crate) only_tokens: bool,
-    pub(crate) inputs: Inputs,
+    /// What sets its grammar apart.
+    pub(crate) traits: GrammarTraits,
     /// Table that the parser interprets, for `response-template`.
     pub(crate) table: Option<&'static str>,
 }
 
-/// How a format writes inputs of custom tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Inputs {
-    /// As JSON strings, for which grammars aren't followed.
-    Json,
-    /// Raw, followed by a marker that is a token.
-    BeforeToken,
-    /// Raw, followed by text.
-    BeforeText,
-}
-
 impl Format {
-    pub(crate) const fn of<P: Parser>(prompts: &'static [&'static str]) -> Self {
-        Self {
-            describe: P::describe,
-            play: play::<P>,
-            prompts,
-            tokens: &[],
-            inner: &[],
-            only_tokens: false,
-            inputs: Inputs::Json,
-            table: None,
-        }
+    /// Format of a shipped parser.
+    pub(crate) const fn of<P: Parser>(format: &registry::Format) -> Self {
+        let Profile { prompts, grammar: traits, .. } = *format.profile;
+        Self { describe: P::describe, play: play::<P>, prompts, traits, table: None }
+    }
+
+    /// Format of a table.
+    pub(crate) const fn of_table(table: &'static str, prompts: &'static [&'static str]) -> Self {
+        type Interpreter = registry::response_template::Parser;
+        let (describe, play): (Describe, _) = (Interpreter::describe, play::<Interpreter>);
+        Self { describe, play, prompts, traits: GrammarTraits::USUAL, table: Some(table) }
     }
 
     /// What the parser says of itself.
@@ -89,7 +74,7 @@ impl Format {
         let calls = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
         match self.table {
             Some(table) => calls && tables::needs_tokens(table),
-            None => self.only_tokens || (self.inputs == Inputs::BeforeToken && has_grammar),
+            None => self.traits.only_tokens || (self.traits.inputs == Inputs::BeforeToken && has_grammar),
         }
     }
 
@@ -171,7 +156,7 @@ impl Format {
 
     /// Tokens inside markers in this mode.
     fn inner_in(&self, markers: Markers) -> &'static [&'static str] {
-        if markers == Markers::Tokens { self.inner } else { &[] }
+        if markers == Markers::Tokens { self.traits.inner } else { &[] }
     }
 
     /// Walks once after this prompt and judges the result.
@@ -194,7 +179,7 @@ impl Format {
     fn tokens_in(&self, descriptor: &Descriptor, markers: Markers) -> Vec<bool> {
         let is_token = |index: usize| match markers {
             Markers::Tokens if self.table.is_some() => tables::is_token(&descriptor.markers[index]),
-            Markers::Tokens => self.tokens.is_empty() || self.tokens.contains(&index),
+            Markers::Tokens => self.traits.tokens.is_empty() || self.traits.tokens.contains(&index),
             Markers::Text => descriptor.stops.iter().any(|stop| *stop as usize == index),
         };
         (0..descriptor.markers.len()).map(is_token).collect()
@@ -205,7 +190,7 @@ impl Format {
         match markers {
             Markers::Text => pieces.to_vec(),
             Markers::Tokens => {
-                let pieces = with_inner_as_text(pieces, &descriptor.markers, self.inner);
+                let pieces = with_inner_as_text(pieces, &descriptor.markers, self.traits.inner);
                 found_in(&pieces, &descriptor.markers, &self.tokens_in(descriptor, markers))
             }
         }
@@ -255,7 +240,7 @@ impl TextJudge for Format {
     }
 
     fn input(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
-        if self.inputs == Inputs::Json { Ok(()) } else { inputs::matches(grammar, text) }
+        if self.traits.inputs == Inputs::Json { Ok(()) } else { inputs::matches(grammar, text) }
     }
 
     fn answer(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {

@@ -1,21 +1,7 @@
 //! Tables that the parser `response-template` interprets; each is a format of its own.
 
-use response_template_parser::ResponseTemplate;
-
 use super::oracle::Format;
 use super::round_trip;
-
-const HERMES: &str = include_str!("../../../plugins/response-template/tests/tables/hermes.json");
-const SMOLLM: &str = include_str!("../../../plugins/response-template/tests/tables/smollm.json");
-const XML: &str = include_str!("../../../plugins/response-template/tests/tables/xml.json");
-const GLM: &str = include_str!("../../../plugins/response-template/tests/tables/glm.json");
-const GPTOSS: &str = include_str!("../../../plugins/response-template/tests/tables/gptoss.json");
-const COHERE: &str = include_str!("../../../plugins/response-template/tests/tables/cohere.json");
-const ERNIE: &str = include_str!("../../../plugins/response-template/tests/tables/ernie.json");
-const DEEPSEEK: &str = include_str!("../../../plugins/response-template/tests/tables/deepseek.json");
-const INKLING: &str = include_str!("../../../plugins/response-template/tests/tables/inkling.json");
-const LLAMA: &str = include_str!("../../../plugins/response-template/tests/tables/llama.json");
-const PYTHON: &str = include_str!("../../../plugins/response-template/tests/tables/python.json");
 
 const CHATML: &[&str] = &[
     "",
@@ -24,10 +10,40 @@ const CHATML: &[&str] = &[
     "<|im_start|>assistant\n<think>\n\n</think>\n\n",
 ];
 
-pub(crate) const HERMES_FORMAT: Format = of(HERMES, CHATML);
+macro_rules! tables {
+    ($($name:ident $prompts:expr;)*) => {
+        /// All tables, by name.
+        pub(crate) const ALL: &[(&str, Format)] = &[$((stringify!($name), Format::of_table(
+            include_str!(concat!(
+                "../../../plugins/response-template/tests/tables/", stringify!($name), ".json"
+            )),
+            $prompts,
+        ))),*];
 
-const fn of(table: &'static str, prompts: &'static [&'static str]) -> Format {
-    Format { table: Some(table), ..Format::of::<ResponseTemplate>(prompts) }
+        $(#[test]
+        fn $name() {
+            round_trip(format(stringify!($name)));
+        })*
+    };
+}
+
+tables! {
+    hermes CHATML;
+    smollm CHATML;
+    xml CHATML;
+    glm &["", "<|assistant|>", "<|assistant|>\n<think></think>\n"];
+    gptoss &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"];
+    cohere &["", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"];
+    ernie &["", "Assistant:", "Assistant:\n<think>"];
+    deepseek &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n"];
+    inkling &["", "<|message_model|>"];
+    llama &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"];
+    python CHATML;
+}
+
+/// Format of this table.
+pub(crate) fn format(name: &str) -> Format {
+    ALL.iter().find(|(known, _)| *known == name).expect("a table").1
 }
 
 /// Whether a marker is one token in tokenizers.
@@ -38,80 +54,6 @@ pub(crate) fn is_token(literal: &str) -> bool {
 /// Whether the markers that end a turn also end it inside a call's strings, so that calls need
 /// markers that are tokens.
 pub(crate) fn needs_tokens(table: &str) -> bool {
-    [HERMES, SMOLLM, DEEPSEEK, LLAMA, PYTHON].contains(&table)
-}
-
-/// All tables, by name.
-pub(crate) const ALL: [(&str, Format); 11] = [
-    ("hermes", of(HERMES, CHATML)),
-    ("smollm", of(SMOLLM, CHATML)),
-    ("xml", of(XML, CHATML)),
-    ("glm", of(GLM, &["", "<|assistant|>", "<|assistant|>\n<think></think>\n"])),
-    ("gptoss", of(GPTOSS, &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"])),
-    ("cohere", of(COHERE, &["", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"])),
-    ("ernie", of(ERNIE, &["", "Assistant:", "Assistant:\n<think>"])),
-    ("deepseek", of(DEEPSEEK, &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n"])),
-    ("inkling", of(INKLING, &["", "<|message_model|>"])),
-    ("llama", of(LLAMA, &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])),
-    ("python", of(PYTHON, CHATML)),
-];
-
-fn walk(name: &str) {
-    let (_, format) = ALL.into_iter().find(|(of, _)| *of == name).expect("a table");
-    round_trip(format);
-}
-
-#[test]
-fn hermes() {
-    walk("hermes");
-}
-
-#[test]
-fn smollm() {
-    walk("smollm");
-}
-
-#[test]
-fn python() {
-    walk("python");
-}
-
-#[test]
-fn xml() {
-    walk("xml");
-}
-
-#[test]
-fn glm() {
-    walk("glm");
-}
-
-#[test]
-fn gptoss() {
-    walk("gptoss");
-}
-
-#[test]
-fn cohere() {
-    walk("cohere");
-}
-
-#[test]
-fn ernie() {
-    walk("ernie");
-}
-
-#[test]
-fn deepseek() {
-    walk("deepseek");
-}
-
-#[test]
-fn inkling() {
-    walk("inkling");
-}
-
-#[test]
-fn llama() {
-    walk("llama");
+    let such = ["hermes", "smollm", "deepseek", "llama", "python"];
+    ALL.iter().any(|(name, format)| format.table == Some(table) && such.contains(name))
 }

@@ -122,25 +122,7 @@ fn a_format_with_headers_has_a_grammar_only() {
 
 #[test]
 fn every_format_can_force_a_call() {
-    for name in [
-        "qwen3",
-        "qwen3-coder",
-        "harmony",
-        "kimi-k2",
-        "deepseek-v3",
-        "glm",
-        "llama3",
-        "mistral",
-        "minimax-m2",
-        "minimax-m3",
-        "gemma4",
-        "pythonic",
-        "apertus",
-        "deepseek-v4",
-        "kimi-k3",
-        "hunyuan",
-        "muse",
-    ] {
+    for name in registry::FORMATS.iter().map(|format| format.name) {
         let mut named = forced();
         named.demand.tool_choice = ToolChoice::Named("f".to_owned());
         for job in [forced(), named] {

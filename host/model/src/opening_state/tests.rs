@@ -12,6 +12,7 @@ use contract::ToolKind;
 use grammar::{Demand, ToolDefinition};
 use parsers::ParserLimits;
 use parsers::{Plugin, Runtime};
+use registry::{Format, Next, Opening};
 
 /// Loads a shipped parser.
 pub(crate) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
@@ -62,76 +63,31 @@ pub(crate) fn function(name: &str, strict: bool) -> ToolDefinition {
     }
 }
 
-/// Reasoning that marker 1 ends, as in most formats.
-const THINK_END: OpeningState = OpeningState::Reasoning(Some(1));
-
-/// Format, opening, expected state of the turn, and whether the turn is still at its beginning.
-const OPENINGS: &[(&str, &[&str], OpeningState, bool)] = &[
-    ("qwen3", &["<|im_start|>", "assistant\n"], OpeningState::Message, true),
-    (
-        "qwen3",
-        &["<|im_start|>", "assistant\n", "<think>", "\n\n", "</think>", "\n\n"],
-        OpeningState::Message,
-        true,
-    ),
-    ("qwen3", &["<|im_start|>", "assistant\n", "<think>", "\n"], THINK_END, false),
-    ("qwen3-coder", &["<|im_start|>", "assistant\n"], OpeningState::Message, true),
-    ("harmony", &["<|start|>", "assistant"], OpeningState::Elsewhere, true),
-    (
-        "harmony",
-        &["<|start|>", "assistant", "<|channel|>", "analysis", "<|message|>"],
-        OpeningState::Reasoning(None),
-        false,
-    ),
-    (
-        "harmony",
-        &["<|start|>", "assistant", "<|channel|>", "final", "<|message|>"],
-        OpeningState::Message,
-        false,
-    ),
-    ("kimi-k2", &["<|im_assistant|>", "assistant", "<|im_middle|>"], OpeningState::Message, true),
-    ("deepseek-v3", &["<｜Assistant｜>"], OpeningState::Message, true),
-    ("deepseek-v3", &["<｜Assistant｜>", "</think>"], OpeningState::Message, true),
-    ("deepseek-v3", &["<｜Assistant｜>", "<think>"], THINK_END, false),
-    ("glm", &["<|assistant|>", "\n", "<think>", "</think>"], OpeningState::Message, true),
-    ("glm", &["<|assistant|>", "<think>"], THINK_END, false),
-    (
-        "llama3",
-        &["<|start_header_id|>", "assistant", "<|end_header_id|>", "\n\n"],
-        OpeningState::Message,
-        true,
-    ),
-    ("mistral", &[], OpeningState::Message, true),
-    ("minimax-m2", &["]~b]", "ai\n", "<think>", "\n"], THINK_END, false),
-    ("minimax-m3", &["]~b]", "ai\n"], OpeningState::Message, true),
-    ("minimax-m3", &["]~b]", "ai\n", "</mm:think>"], OpeningState::Message, true),
-    ("minimax-m3", &["]~b]", "ai\n", "<mm:think>"], THINK_END, false),
-    ("gemma4", &["<|turn>", "model\n"], OpeningState::Message, true),
-    ("gemma4", &["<|turn>", "model\n", "<|channel>", "thought\n", "<channel|>"], OpeningState::Message, true),
-    ("gemma4", &["<|turn>", "model\n", "<|channel>", "thought\n"], OpeningState::Reasoning(Some(3)), false),
-    ("gemma4", &["<start_of_turn>", "model\n"], OpeningState::Message, true),
-    ("pythonic", &["<|im_start|>", "assistant\n"], OpeningState::Message, true),
-    ("pythonic", &["<|header_start|>", "assistant", "<|header_end|>", "\n\n"], OpeningState::Message, true),
-    ("pythonic", &["<|im_start|>", "assistant\n", "<think>"], THINK_END, false),
-    ("apertus", &["<|assistant_start|>"], OpeningState::Message, true),
-    ("deepseek-v4", &["<｜Assistant｜>", "<think>"], THINK_END, false),
-    ("deepseek-v4", &["<｜Assistant｜>", "</think>"], OpeningState::Message, true),
-];
+/// Each format with its openings.
+fn openings() -> impl Iterator<Item = (&'static str, &'static Opening)> {
+    let of = |format: &'static Format| format.profile.openings.iter().map(|opening| (format.name, opening));
+    registry::FORMATS.iter().flat_map(of)
+}
 
 #[test]
 fn the_parser_knows_where_a_turn_stands() {
-    for (name, pieces, standing, is_at_beginning) in OPENINGS {
+    for (name, Opening { pieces, next, is_at_beginning }) in openings() {
         let (parser, job) = (shipped(name), job());
         let opening = opening(&parser, pieces);
         let samples = OpeningProbe { parser: &parser, request: &parser.request(&job), opening: &opening };
-        assert_eq!(samples.state(), *standing, "{name} {pieces:?}");
+        let state = match next {
+            Next::Message => OpeningState::Message,
+            Next::Reasoning(end) => OpeningState::Reasoning(*end),
+            Next::Elsewhere => OpeningState::Elsewhere,
+        };
+        assert_eq!(samples.state(), state, "{name} {pieces:?}");
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
 }
 
 #[test]
 fn tools_make_no_difference_to_what_is_a_beginning() {
-    for (name, pieces, _, is_at_beginning) in OPENINGS {
+    for (name, Opening { pieces, is_at_beginning, .. }) in openings() {
         let parser = shipped(name);
         let job = Job { demand: Demand { tools: vec![function("f", false)], ..demand() }, ..job() };
         let opening = opening(&parser, pieces);

@@ -1,6 +1,5 @@
 //! Tests of the format deepseek-v3.
 
 mod any_cut;
-mod cases;
 mod descriptor;
 mod fragments;

@@ -1,5 +1,4 @@
 //! Tests of the format deepseek-v4.
 
 mod any_cut;
-mod cases;
 mod fragments;

@@ -1,5 +1,4 @@
 //! Tests of the format gemma4.
 
 mod any_cut;
-mod cases;
 mod fragments;

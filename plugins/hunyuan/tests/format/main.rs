@@ -1,5 +1,4 @@
 //! Tests of the format hunyuan.
 
 mod any_cut;
-mod cases;
 mod fragments;

@@ -1,5 +1,4 @@
 //! Tests of the format kimi-k3.
 
 mod any_cut;
-mod cases;
 mod fragments;

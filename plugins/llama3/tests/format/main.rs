@@ -1,5 +1,4 @@
 //! Tests of the format llama3.
 
 mod any_cut;
-mod cases;
 mod fragments;

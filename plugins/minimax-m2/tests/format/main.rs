@@ -1,5 +1,4 @@
 //! Tests of the format minimax-m2.
 
 mod any_cut;
-mod cases;
 mod fragments;

@@ -1,5 +1,4 @@
 //! Tests of the format minimax-m3.
 
 mod any_cut;
-mod cases;
 mod fragments;

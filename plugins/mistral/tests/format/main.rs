@@ -1,5 +1,4 @@
 //! Tests of the format mistral.
 
 mod any_cut;
-mod cases;
 mod fragments;

@@ -1,5 +1,4 @@
 //! Tests of the format pythonic.
 
 mod any_cut;
-mod cases;
 mod fragments;

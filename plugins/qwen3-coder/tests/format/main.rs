@@ -1,5 +1,4 @@
 //! Tests of the format qwen3-coder.
 
 mod any_cut;
-mod cases;
 mod fragments;

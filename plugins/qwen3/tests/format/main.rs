@@ -2,7 +2,6 @@
 //! streams, many variants of one input.
 
 mod any_cut;
-mod cases;
 mod custom;
 mod descriptor;
 mod faults;

@@ -21,7 +21,8 @@ fn root() -> PathBuf {
 /// Every plugin of the folder: its name and its component.
 fn plugins() -> Vec<(String, Vec<u8>)> {
     let is_plugin = |folder: &PathBuf| {
-        folder.join("Cargo.toml").exists() && !["sdk", "kit"].iter().any(|library| folder.ends_with(library))
+        folder.join("Cargo.toml").exists()
+            && !["sdk", "kit", "registry"].iter().any(|library| folder.ends_with(library))
     };
     let folders = std::fs::read_dir(root().join("plugins"))
         .expect("the folder")

@@ -4,7 +4,6 @@
 //! valid and invalid values are written as a model writes them and checked against the mask.
 
 mod cases;
-mod formats;
 mod tally;
 mod trial;
 mod writing;
@@ -12,11 +11,14 @@ mod writing;
 pub(crate) use cases::is_valid;
 
 use cases::Case;
+use registry::FORMATS;
 use serde_json::json;
 use tally::Tally;
 use trial::{Role, Trial};
+use writing::Writer;
 
-use super::oracle::Markers;
+use super::oracle::{Format, Markers};
+use super::tables;
 
 /// Number of walks through each grammar (`SLUICE_SCHEMA_WALKS`).
 fn walks() -> u64 {
@@ -24,109 +26,48 @@ fn walks() -> u64 {
 }
 
 fn every_schema(name: &str) {
-    let mut tally = Tally::of(name);
+    let format = format(name);
+    let mut tally = Tally::of(format.format.traits.nests);
     for case in cases::all() {
-        trial::try_case(&case, format(name), walks(), &mut tally);
+        trial::try_case(&case, &format, walks(), &mut tally);
     }
     tally.report(name);
 }
 
-#[test]
-fn schemas_in_qwen3() {
-    every_schema("qwen3");
+macro_rules! formats {
+    ($($module:ident $name:literal;)*) => {
+        $(#[test]
+        fn $module() {
+            every_schema($name);
+        })*
+    };
 }
+registry::with_formats!(formats);
 
 #[test]
-fn schemas_in_hermes() {
+fn hermes() {
     every_schema("hermes");
 }
 
-#[test]
-fn schemas_in_qwen3_coder() {
-    every_schema("qwen3-coder");
+/// Format through whose grammars tests walk, and in which they write values.
+struct FormatCase {
+    format: Format,
+    writer: Writer,
 }
 
-#[test]
-fn schemas_in_glm() {
-    every_schema("glm");
-}
-
-#[test]
-fn schemas_in_minimax_m2() {
-    every_schema("minimax-m2");
-}
-
-#[test]
-fn schemas_in_minimax_m3() {
-    every_schema("minimax-m3");
-}
-
-#[test]
-fn schemas_in_kimi_k2() {
-    every_schema("kimi-k2");
-}
-
-#[test]
-fn schemas_in_deepseek_v3() {
-    every_schema("deepseek-v3");
-}
-
-#[test]
-fn schemas_in_harmony() {
-    every_schema("harmony");
-}
-
-#[test]
-fn schemas_in_llama3() {
-    every_schema("llama3");
-}
-
-#[test]
-fn schemas_in_mistral() {
-    every_schema("mistral");
-}
-
-#[test]
-fn schemas_in_gemma4() {
-    every_schema("gemma4");
-}
-
-#[test]
-fn schemas_in_pythonic() {
-    every_schema("pythonic");
-}
-
-#[test]
-fn schemas_in_apertus() {
-    every_schema("apertus");
-}
-
-#[test]
-fn schemas_in_hunyuan() {
-    every_schema("hunyuan");
-}
-
-#[test]
-fn schemas_in_muse() {
-    every_schema("muse");
-}
-
-#[test]
-fn schemas_in_deepseek_v4() {
-    every_schema("deepseek-v4");
-}
-
-#[test]
-fn schemas_in_kimi_k3() {
-    every_schema("kimi-k3");
-}
-
-fn format(name: &str) -> &'static formats::FormatCase {
-    formats::ALL.iter().find(|case| case.name == name).expect("a format")
+/// A shipped format, or the table `hermes`, whose calls are those of `qwen3`.
+fn format(name: &str) -> FormatCase {
+    let (format, written_as) = match name {
+        "hermes" => (tables::format("hermes"), "qwen3"),
+        shipped => (super::format(shipped), shipped),
+    };
+    let written_as = FORMATS.iter().find(|format| format.name == written_as).expect("a format");
+    FormatCase { format, writer: Writer(written_as.profile.writing) }
 }
 
 #[test]
 fn a_grammar_that_is_too_wide_is_noticed() {
+    let qwen3 = format("qwen3");
     let [narrow, wide] = [json!({"type": "integer", "maximum": 5}), json!({"type": "integer"})];
     for role in [Role::Answer, Role::Arguments] {
         let case = Case {
@@ -135,8 +76,7 @@ fn a_grammar_that_is_too_wide_is_noticed() {
             valid: vec![json!(1)],
             invalid: vec![json!(9)],
         };
-        let trial =
-            Trial::new(&wide, format("qwen3"), role, Markers::Tokens).expect("a demand").expect("a grammar");
+        let trial = Trial::new(&wide, &qwen3, role, Markers::Tokens).expect("a demand").expect("a grammar");
         let mut tally = Tally::default();
         trial::try_values(&case, &trial, "wide", &mut tally);
         assert_eq!(tally.faults, ["wide lets through 9"]);
@@ -151,6 +91,7 @@ fn a_grammar_that_is_too_wide_is_noticed() {
 
 #[test]
 fn a_grammar_that_is_too_narrow_is_noticed() {
+    let glm = format("glm");
     let [narrow, wide] =
         [json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a", "b"]})];
     for role in [Role::Answer, Role::Arguments] {
@@ -160,8 +101,7 @@ fn a_grammar_that_is_too_narrow_is_noticed() {
             valid: vec![json!("a"), json!("b")],
             invalid: vec![],
         };
-        let trial =
-            Trial::new(&narrow, format("glm"), role, Markers::Text).expect("a demand").expect("a grammar");
+        let trial = Trial::new(&narrow, &glm, role, Markers::Text).expect("a demand").expect("a grammar");
         let mut tally = Tally::default();
         trial::try_values(&case, &trial, "narrow", &mut tally);
         assert_eq!(tally.faults, ["narrow keeps out \"b\""]);
@@ -179,9 +119,9 @@ fn an_integer_has_as_many_digits_as_64_bits() {
         for (name, role) in [("qwen3", Role::Answer), ("qwen3", Role::Arguments), ("glm", Role::Arguments)] {
             let valid = vec![json!(0), json!(-3), longest.clone(), longer.clone()];
             let case = Case { name: "integer".into(), schema: schema.clone(), valid, invalid: vec![] };
-            let trial = Trial::new(&schema, format(name), role, Markers::Tokens)
-                .expect("a demand")
-                .expect("a grammar");
+            let format = format(name);
+            let trial =
+                Trial::new(&schema, &format, role, Markers::Tokens).expect("a demand").expect("a grammar");
             let mut tally = Tally::default();
             trial::try_values(&case, &trial, "integer", &mut tally);
             assert_eq!(tally.faults, [format!("integer keeps out {longer}")], "{schema} in {name}");

@@ -89,9 +89,9 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// An empty tally of the format of this name.
-    pub(super) fn of(format: &str) -> Self {
-        Self { nests: format == "minimax-m3", ..Self::default() }
+    /// An empty tally of a format in which a walk into any value nests ever deeper, or doesn't.
+    pub(super) fn of(nests: bool) -> Self {
+        Self { nests, ..Self::default() }
     }
 
     /// Counts a refused schema. A refusal without a reason is a fault.

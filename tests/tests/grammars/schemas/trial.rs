@@ -5,8 +5,8 @@ use grammar::{Demand, ToolChoice};
 use parser_kit::{Head, Item};
 use serde_json::{Map, Value, json};
 
+use super::FormatCase;
 use super::cases::{Case, is_readable, is_valid};
-use super::formats::FormatCase;
 use super::tally::Tally;
 use super::writing::{Parts, Style, names, ordered, spelt};
 use crate::oracle::Markers;
@@ -83,7 +83,7 @@ impl<'a> Trial<'a> {
         self.format_case.format.judge_walk(
             &self.request,
             &self.fresh,
-            self.format_case.prompt,
+            self.format_case.writer.0.prompt,
             seed,
             self.markers,
         )
@@ -91,7 +91,8 @@ impl<'a> Trial<'a> {
 
     /// Whether the mask allows the value in any of the usual spellings.
     pub(super) fn verdict(&self, value: &Value) -> Verdict {
-        let opened = self.fresh.opened(self.format_case.prompt).expect("the prompt is part of the grammar");
+        let opened =
+            self.fresh.opened(self.format_case.writer.0.prompt).expect("the prompt is part of the grammar");
         let orders = orders(&ordered(self.schema, value));
         let spellings = orders.iter().flat_map(|value| STYLES.map(|style| self.parts(value, style)));
         let mut verdict = Verdict::Unwritable;
@@ -101,7 +102,7 @@ impl<'a> Trial<'a> {
                 Some(pieces) => {
                     let read = self.format_case.format.read(
                         &self.request,
-                        self.format_case.prompt,
+                        self.format_case.writer.0.prompt,
                         &pieces,
                         self.markers,
                     );
@@ -128,13 +129,13 @@ impl<'a> Trial<'a> {
     /// Value as this format writes it; `None` where it can't be arguments.
     fn parts(&self, value: &Value, style: Style) -> Option<Parts> {
         match self.role {
-            Role::Answer => Some(self.format_case.writing.answer(value, style)),
+            Role::Answer => Some(self.format_case.writer.answer(value, style)),
             Role::Arguments if self.is_wrapped => {
                 let arguments = Map::from_iter([("v".to_owned(), value.clone())]);
-                Some(self.format_case.writing.call(&arguments, style))
+                Some(self.format_case.writer.call(&arguments, style))
             }
             Role::Arguments => {
-                value.as_object().map(|arguments| self.format_case.writing.call(arguments, style))
+                value.as_object().map(|arguments| self.format_case.writer.call(arguments, style))
             }
         }
     }
@@ -142,11 +143,11 @@ impl<'a> Trial<'a> {
     /// Reason for which the mask may keep out a valid value: the exceptions of docs/grammars.md for
     /// markers that are text and for parameters.
     pub(super) fn excuse(&self, value: &Value) -> Option<&'static str> {
-        let writing = &self.format_case.writing;
-        let has_parameters = self.role == Role::Arguments && writing.has_parameters();
-        let has_notation = self.role == Role::Arguments && writing.has_notation();
+        let writer = &self.format_case.writer;
+        let has_parameters = self.role == Role::Arguments && writer.has_parameters();
+        let has_notation = self.role == Role::Arguments && writer.has_notation();
         let begins = match self.role {
-            Role::Arguments if !writing.has_raw_strings() => Vec::new(),
+            Role::Arguments if !writer.has_raw_strings() => Vec::new(),
             _ => self.format_case.format.text_markers(self.markers),
         };
         let names = names(self.schema);
@@ -163,7 +164,7 @@ impl<'a> Trial<'a> {
         let mentions_others = schema.contains("Properties\"") && !has_notation;
         let closes = || schema.contains("\"properties\"") && (!begins.is_empty() || !mentions_others);
         // Keys inside a value that is wrapped aren't keys of the arguments.
-        let is_unwritable = |key: &str| !writing.writes_key(key, self.is_wrapped);
+        let is_unwritable = |key: &str| !writer.writes_key(key, self.is_wrapped);
         let spells = |text: &str| begins.iter().any(|literal| text.contains(&literal[..1]));
         match () {
             () if has_text(value, &spells) => Some("it spells the beginning of a marker"),

@@ -1,33 +1,11 @@
 //! JSON as a model writes it: between each format's markup, with properties in the schema's order.
 
+use registry::{Call, Writing};
 use serde_json::{Map, Value};
 
 /// Writer of answers and of calls of the tool `f` in one format.
 #[derive(Clone, Copy)]
-pub(super) struct Writing {
-    /// Markup before and after the message.
-    pub(super) answer: [&'static str; 2],
-    pub(super) call: Call,
-}
-
-/// Markup of a call of `f`.
-#[derive(Clone, Copy)]
-pub(super) enum Call {
-    /// Markup before and after the arguments, which are JSON.
-    Json([&'static str; 2]),
-    /// Markup before and after all parameters, and for each parameter: before its key, before its
-    /// value, and after its value.
-    Parameters([&'static str; 2], [&'static str; 3]),
-    /// The same for formats that say of each value whether it is a string: markup before the key,
-    /// before a string, before another value, and behind the value.
-    Typed([&'static str; 2], [&'static str; 4]),
-    /// Markup before and after the members of the arguments, which are in Gemma's notation.
-    Bare([&'static str; 2]),
-    /// The same in elements named after their keys.
-    Elements([&'static str; 2]),
-    /// Markup before and after the keywords that are the arguments in Python.
-    Python([&'static str; 2]),
-}
+pub(super) struct Writer(pub(super) Writing);
 
 /// Spelling of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,31 +22,27 @@ pub(super) enum Style {
 /// text even if it spells a marker.
 pub(super) type Parts = Vec<(bool, String)>;
 
-impl Writing {
-    pub(super) const fn new(call: Call) -> Self {
-        Self { answer: ["", ""], call }
-    }
-
+impl Writer {
     /// Whether each argument is written as a parameter of its own.
     pub(super) fn has_parameters(&self) -> bool {
-        matches!(self.call, Call::Parameters(..) | Call::Typed(..))
+        matches!(self.0.call, Call::Parameters(..) | Call::Typed(..))
     }
 
     /// Whether values have a notation of the format's own.
     pub(super) fn has_notation(&self) -> bool {
-        matches!(self.call, Call::Bare(_) | Call::Elements(_) | Call::Python(_))
+        matches!(self.0.call, Call::Bare(_) | Call::Elements(_) | Call::Python(_))
     }
 
     /// Whether strings in arguments are written without quotes.
     pub(super) fn has_raw_strings(&self) -> bool {
-        self.has_parameters() || matches!(self.call, Call::Bare(_) | Call::Elements(_))
+        self.has_parameters() || matches!(self.0.call, Call::Bare(_) | Call::Elements(_))
     }
 
     /// Whether the notation can write a key, of an object inside an argument or of the arguments
     /// themselves.
     pub(super) fn writes_key(&self, key: &str, is_inside: bool) -> bool {
         let is_bare = |char: char| !char.is_whitespace() && !"<:=,(){}[]\"'".contains(char);
-        match self.call {
+        match self.0.call {
             Call::Bare(_) => !key.is_empty() && key.chars().all(is_bare),
             Call::Elements(_) => {
                 !key.is_empty() && !key.contains(|char: char| char.is_whitespace() || "<>/".contains(char))
@@ -80,12 +54,12 @@ impl Writing {
 
     /// Writes a message that is this value.
     pub(super) fn answer(&self, value: &Value, style: Style) -> Parts {
-        between(self.answer, vec![(false, spelt(value, style))])
+        between(self.0.answer, vec![(false, spelt(value, style))])
     }
 
     /// Writes a call with these arguments.
     pub(super) fn call(&self, arguments: &Map<String, Value>, style: Style) -> Parts {
-        match self.call {
+        match self.0.call {
             Call::Json(marks) => {
                 between(marks, vec![(false, spelt(&Value::Object(arguments.clone()), style))])
             }

@@ -2,137 +2,17 @@
 //! it.
 
 use super::*;
-use prompt::CallingTurn;
+use registry::{CallingTurn, Format};
 
-/// The beginning of a turn, a call in it, and the shipped parser of the format with a type that it
-/// claims.
-type Format = (&'static str, &'static str, &'static str, &'static str);
+/// Each parser, and the turns with a call as chat templates of its format write them.
+fn turns() -> impl Iterator<Item = (&'static str, &'static CallingTurn)> {
+    let of = |format: &'static Format| format.profile.turns.iter().map(|turn| (format.name, turn));
+    registry::FORMATS.iter().flat_map(of)
+}
 
-const QWEN3: Format = (
-    "<|im_start|>assistant\n",
-    "<think>\n\n</think>\n\n<tool_call>\n{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}\n</tool_call>",
-    "qwen3",
-    "qwen3",
-);
-const CODER: Format = (
-    "<|im_start|>assistant\n",
-    "<tool_call>\n<function=q_z>\n<parameter=q>\nz w\n</parameter>\n</function>\n</tool_call>",
-    "qwen3-coder",
-    "qwen3_5",
-);
-const FORMATS: [Format; 19] = [
-    QWEN3,
-    CODER,
-    (
-        "<｜Assistant｜>",
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>q_z<｜tool▁sep｜>{\"q\":\"z w\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-        "deepseek-v3",
-        "deepseek_v3",
-    ),
-    (
-        "<|assistant|>",
-        "\n<think></think>\n<tool_call>q_z\n<arg_key>q</arg_key>\n<arg_value>z w</arg_value>\n</tool_call>",
-        "glm",
-        "glm4_moe",
-    ),
-    (
-        "<|start|>assistant",
-        " to=functions.q_z<|channel|>commentary json<|message|>{\"q\": \"z w\"}<|call|>",
-        "harmony",
-        "gpt_oss",
-    ),
-    (
-        // The id is respelt as this format has it.
-        "<|im_assistant|>assistant<|im_middle|>",
-        "<|tool_calls_section_begin|><|tool_call_begin|>qzcall000<|tool_call_argument_begin|>{\"q\": \"z w\"}<|tool_call_end|>\
-         <|tool_calls_section_end|>",
-        "kimi-k2",
-        "kimi_k2",
-    ),
-    (
-        "<|start_header_id|>assistant<|end_header_id|>\n\n",
-        "{\"name\": \"q_z\", \"parameters\": {\"q\": \"z w\"}}",
-        "llama3",
-        "mllama",
-    ),
-    (
-        "]~b]ai\n",
-        "\n<minimax:tool_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</minimax:tool_call>[e~[\n",
-        "minimax-m2",
-        "minimax_m2",
-    ),
-    (
-        "]~b]ai\n",
-        "</mm:think>]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"q_z\">]<]minimax[>[<q>z w]<]minimax[>[</q>]<]minimax[>[</invoke>\n\
-         ]<]minimax[>[</tool_call>[e~[\n",
-        "minimax-m3",
-        "minimax_m3_vl",
-    ),
-    (
-        "<｜Assistant｜></think>",
-        "\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"q_z\">\n<｜DSML｜parameter name=\"q\" string=\"true\">z w</｜DSML｜parameter>\n\
-         </｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>",
-        "deepseek-v4",
-        "deepseek_v4",
-    ),
-    (
-        "<|extra_0|>",
-        "<think>\n\n</think>\n<answer>\n<tool_calls>[{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}]</tool_calls>\n</answer><|eos|>",
-        "hunyuan",
-        "hunyuan_v1_moe",
-    ),
-    (
-        "<|open|>message role=\"assistant\"<|sep|>",
-        "<|open|>response<|sep|><|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool=\"q_z\" index=\"1\"<|sep|>\
-         <|open|>argument key=\"q\" type=\"string\"<|sep|>z w<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>\
-         <|close|>message<|sep|><|end_of_msg|>",
-        "kimi-k3",
-        "kimi_k3",
-    ),
-    (
-        "<|start|>assistant",
-        " to=q_z<|message|><atem:function_calls>\n<atem:invoke name=\"q_z\">\n<atem:parameter name=\"q\">z w</atem:parameter>\n\
-         </atem:invoke>\n</atem:function_calls><|eot|>",
-        "muse",
-        "muse_glimmer",
-    ),
-    (
-        "",
-        "[TOOL_CALLS] [{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}, \"id\": \"qzcall000\"}]",
-        "mistral",
-        "mistral",
-    ),
-    (
-        "<|turn>model\n",
-        "<|tool_call>call:q_z{q:<|\"|>z w<|\"|>}<tool_call|><|tool_response>",
-        "gemma4",
-        "gemma4",
-    ),
-    (
-        "<start_of_turn>model\n",
-        "<start_function_call>call:q_z{q:<escape>z w<escape>}<end_function_call><start_function_response>",
-        "gemma4",
-        "gemma4_text",
-    ),
-    (
-        "<|im_start|>assistant\n",
-        "<|tool_call_start|>[q_z(q='z w')]<|tool_call_end|><|im_end|>\n",
-        "pythonic",
-        "lfm2",
-    ),
-    (
-        "<|im_start|>assistant\n",
-        "<function_calls>\nq_z(q='z w')\n</function_calls><|im_end|>\n",
-        "pythonic",
-        "olmo3",
-    ),
-    (
-        "<|assistant_start|>",
-        "<|tools_prefix|>[{\"q_z\": {\"q\": \"z w\"}}]<|tools_suffix|>",
-        "apertus",
-        "apertus",
-    ),
-];
+fn turn_of(parser: &str) -> &'static CallingTurn {
+    turns().find(|(name, _)| *name == parser).expect("a turn of the format").1
+}
 
 /// Calls that no shipped parser reads: one with none of their markers, those with markers of some,
 /// and one that a template wrote as broken JSON.
@@ -146,11 +26,11 @@ const UNREAD: [&str; 4] = [
 /// Facts of a model whose template writes this turn. Its source and its tokens have the markers of
 /// all formats, which prove nothing.
 fn model(model_type: &str, opening: &str, written: &str) -> ModelFacts {
-    let all: Vec<String> = FORMATS.iter().map(|format| format.1.to_owned()).collect();
-    let turn = CallingTurn { opening: opening.to_owned(), written: written.to_owned() };
+    let all: String = turns().map(|(_, turn)| turn.written).collect();
+    let turn = prompt::CallingTurn { opening: opening.to_owned(), written: written.to_owned() };
     let tokens = ["<think>", "</think>", "<tool_call>", "</tool_call>"].map(str::to_owned).into();
     ModelFacts {
-        template: format!("{{# {} #}}{opening}{written}", all.concat()),
+        template: format!("{{# {} #}}{opening}{written}", all),
         turns: vec![turn],
         tokens,
         ..facts(model_type, None)
@@ -165,7 +45,7 @@ fn chosen(facts: ModelFacts) -> Result<(String, bool, String), String> {
 
 #[test]
 fn unclaimed_model_gets_the_parser_reading_its_call() {
-    for (opening, written, parser, _) in FORMATS {
+    for (parser, CallingTurn { opening, written, .. }) in turns() {
         let (source, doubtful, why) = chosen(model("unheard-of", opening, written)).unwrap();
         assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
     }
@@ -290,8 +170,8 @@ fn a_call_that_no_parser_reads_gets_none_and_is_shown() {
 
 #[test]
 fn claim_holds_for_its_own_format_and_no_other() {
-    for (_, _, claimant, model_type) in FORMATS {
-        for (opening, written, parser, _) in FORMATS {
+    for (claimant, CallingTurn { model_type, .. }) in turns() {
+        for (parser, CallingTurn { opening, written, .. }) in turns() {
             let choice = chosen(model(model_type, opening, written));
             if parser == claimant {
                 let (source, doubtful, why) = choice.unwrap();
@@ -310,7 +190,7 @@ fn claim_holds_for_its_own_format_and_no_other() {
 
 #[test]
 fn claim_on_an_unread_call_is_doubtful_and_shows_it() {
-    for (_, _, claimant, model_type) in FORMATS {
+    for (claimant, CallingTurn { model_type, .. }) in turns() {
         for written in UNREAD {
             let (source, doubtful, why) =
                 chosen(model(model_type, "<|im_start|>assistant\n", written)).unwrap();
@@ -324,7 +204,8 @@ fn claim_on_an_unread_call_is_doubtful_and_shows_it() {
 
 #[test]
 fn of_several_claimants_the_one_reading_the_call_wins() {
-    for (opening, written, parser, _) in [QWEN3, CODER] {
+    for parser in ["qwen3", "qwen3-coder"] {
+        let CallingTurn { opening, written, .. } = turn_of(parser);
         let (source, doubtful, why) = chosen(model("qwen3_moe", opening, written)).unwrap();
         assert_eq!((source.as_str(), doubtful), (parser, false), "{why}");
     }
@@ -332,15 +213,15 @@ fn of_several_claimants_the_one_reading_the_call_wins() {
 
 #[test]
 fn unread_reasoning_is_a_doubt_and_is_shown() {
-    let (opening, written, parser, claimed) = QWEN3;
+    let CallingTurn { opening, written, model_type: claimed } = turn_of("qwen3");
     let call = written.trim_start_matches("<think>\n\n</think>\n\n");
     for model_type in ["unheard-of", claimed] {
         for (reasoning, is_read) in [("<think>q z q</think>", true), ("[REASON]q z q[/REASON]", false)] {
             let mut facts = model(model_type, opening, written);
             let written = [reasoning, call].concat();
-            facts.turns.push(CallingTurn { opening: opening.to_owned(), written });
+            facts.turns.push(prompt::CallingTurn { opening: (*opening).to_owned(), written });
             let (source, doubtful, why) = chosen(facts).unwrap();
-            assert_eq!((source.as_str(), doubtful), (parser, !is_read), "{why}");
+            assert_eq!((source.as_str(), doubtful), ("qwen3", !is_read), "{why}");
             let sign = "though it doesn't read a turn with reasoning: [REASON]q z q[/REASON]<tool_call>";
             assert_eq!(why.contains(sign), !is_read, "{why}");
         }
