@@ -152,7 +152,7 @@ fn what_is_wrong_is_one_line_with_its_place() {
         assert!(error.contains(part), "{content}: {error}");
     }
     let large = File::new(&"# nothing\n".repeat(1 << 20));
-    assert!(large.refusal(&[]).contains("more than 1024 KiB"));
+    assert!(large.refusal(&[]).contains("it has more than 1048576 bytes: shorten it"));
     let missing = serve(&["--config", "no-such-file"]);
     assert!(refused(missing).0.contains("--config no-such-file: No such file"));
     let readable = File::new("api-key = 'hidden'");
