@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::{MODELS, Recorded, text_of, with};
+use super::{MODELS, Recorded, errors_of, lines, replay, text_of, with, write};
 use crate::guests::guest;
 use crate::serve_switches::text;
 
@@ -152,6 +152,19 @@ fn answers_to_sealed_reasoning_replay_equal_with_the_servers_key() {
     let out = text_of(&output.stdout);
     assert!(output.status.success(), "{out}{}", text_of(&output.stderr));
     assert_eq!(out.matches(": equal, ").count(), 2, "{out}");
+    // A record that names another owner opens nothing.
+    let (file, mut lines) = (folder.path().join("foreign.slrec"), lines(&records.files()[1]));
+    for owner in [json!("bob"), json!(null), json!("local"), json!("ad"), json!("ada\u{0}")] {
+        lines[0]["head"]["owner"] = owner;
+        write(&file, &lines);
+        let output = replay(std::slice::from_ref(&file), &["--seal-key", text(&key)]);
+        let (out, error) = (text_of(&output.stdout), errors_of(&output));
+        assert_eq!((output.status.code(), out.as_str(), error.lines().count()), (Some(1), "", 1), "{error}");
+        assert!(
+            error.contains("its request can't be read: ") && error.contains("for somebody else"),
+            "{error}"
+        );
+    }
 }
 
 /// Parsers that fail, each in its own way.
