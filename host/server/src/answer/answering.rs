@@ -56,8 +56,10 @@ pub struct Answer {
     /// Cancelled when the answer is to end as soon as it may.
     steered: Option<CancellationToken>,
     keeper: Option<Box<dyn Keeper>>,
-    /// Number of items that are kept before the end; none if no more are kept.
+    /// Number of items that are kept before the end, or are on their way; none if no more are kept.
     kept_items: Option<usize>,
+    /// Whether those that are on their way are kept.
+    keeping_items: Option<BoxFuture<'static, bool>>,
     context: AnswerContext,
     /// Makes events comparable, if the answer is recorded or replayed.
     seal: Option<Seal>,
@@ -105,6 +107,7 @@ impl Answer {
             steered: None,
             keeper: None,
             kept_items: None,
+            keeping_items: None,
             context: AnswerContext::default(),
             seal: None,
             tap: None,
@@ -197,23 +200,30 @@ impl Answer {
         let record = self.machine.record();
         let Some(Record { status: Some(status), object, output, .. }) = record else { return Kept::ByOthers };
         let kept = keeper.keep(End { status, result: object, output, last }).await;
-        if kept == Kept::Not {
+        if matches!(kept, Kept::Late | Kept::Not) {
             self.context.record_moment(Line::Unstored);
             self.machine.not_stored(buffer);
         }
         kept
     }
 
-    /// Has the items kept that were finished since the last call, before their events are sent: they
-    /// outlive the process. A failure ends no answer: the answer's end tells whether it is kept.
+    /// Has the items kept that were finished since the last call: they outlive the process. Their
+    /// events don't wait for that, but those of the next ones do, so at most one write can be lost.
+    /// A failure ends no answer: the answer's end tells whether it is kept.
     async fn keep_finished(&mut self) {
-        let (Some(keeper), Some(first)) = (&self.keeper, self.kept_items) else { return };
+        let Some(first) = self.kept_items else { return };
         let items = self.machine.finished(first);
         if items.is_empty() {
             return;
         }
-        let kept = first + items.len();
-        self.kept_items = keeper.keep_items(first, items).await.then_some(kept);
+        let is_kept = match self.keeping_items.take() {
+            Some(former) => former.await,
+            None => true,
+        };
+        self.kept_items = is_kept.then_some(first + items.len());
+        if let (true, Some(keeper)) = (is_kept, &self.keeper) {
+            self.keeping_items = Some(keeper.keep_items(first, items));
+        }
     }
 
     /// Ends an answer that nobody wants any more, if it hasn't ended.

@@ -1,5 +1,5 @@
 //! Keeping of answers: their ends, and the events of those that run without a client. What is kept
-//! is kept before anybody is told of it.
+//! is kept before anybody is told of it; finished items of a stream are on their way then.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,6 +23,9 @@ pub enum Kept {
     Here,
     /// Whoever cancelled or deleted the answer has ended it already.
     ByOthers,
+    /// Somebody else has ended the answer otherwise, ends it, or has deleted it, so nobody may be
+    /// told of this end.
+    Late,
     /// It couldn't be kept, so nobody may be told of it.
     Not,
 }
@@ -32,8 +35,9 @@ pub type Keeping = Pin<Box<dyn Future<Output = Kept> + Send>>;
 
 /// Keeper of one answer's end, and of its items before that.
 pub trait Keeper: Send {
-    /// Keeps finished items, of which the answer's output begins with `first` others. Returns whether
-    /// more are wanted: a keeper that needs none before the end keeps none.
+    /// Begins to keep finished items, of which the answer's output begins with `first` others; what
+    /// is kept later comes behind them, whether the result is waited for or not. Returns whether more
+    /// are wanted: a keeper that needs none before the end keeps none.
     fn keep_items(&self, _first: usize, _items: Vec<Item>) -> BoxFuture<'static, bool> {
         Box::pin(std::future::ready(false))
     }

@@ -161,7 +161,7 @@ fn answers_to_sealed_reasoning_replay_equal_with_the_servers_key() {
         let (out, error) = (text_of(&output.stdout), errors_of(&output));
         assert_eq!((output.status.code(), out.as_str(), error.lines().count()), (Some(1), "", 1), "{error}");
         assert!(
-            error.contains("its request can't be read: ") && error.contains("for somebody else"),
+            error.contains("its request can't be read: ") && error.contains("something or somebody else"),
             "{error}"
         );
     }

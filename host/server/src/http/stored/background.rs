@@ -106,7 +106,7 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
             let progress = place.progress.clone();
             let journal = Journal::new(Arc::clone(&store), claimed.lease.clone(), next, progress.clone());
             answer.withdrawn_by(&place.withdrawn);
-            answer.kept_by(Box::new(StoreKeeper { store, place }));
+            answer.kept_by(Box::new(StoreKeeper { store, place, tasks: app.tasks.clone() }));
             if let Err(Unstored { last, is_open }) = answer.run_stored(journal).await {
                 let last = Arc::new(last);
                 if is_open {

@@ -34,7 +34,7 @@ pub(in crate::http) async fn keep_completion(
     let store = store(app)?;
     let record = answer.record().expect("completions have records");
     let place = entered(app, store.completion_create(owner, wish.completion(record.id))).await?;
-    Ok(kept(answer, store, place))
+    Ok(kept(app, answer, store, place))
 }
 
 /// `GET /v1/chat/completions`: a page of the stored completions.

@@ -1,10 +1,13 @@
 //! Answers whose ends are stored.
 
+use std::future::ready;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use store::{End, Error, Finished, Item, Lease, NewResponse, Owner, Reply, Status, Store, Target};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::super::app::App;
 use super::super::store_error::{refusal, store};
@@ -40,7 +43,7 @@ pub(in crate::http) async fn keep(
         place.leave();
         return Err(error);
     }
-    Ok(kept(answer, store, place))
+    Ok(kept(app, answer, store, place))
 }
 
 /// The place of a response that is being stored. A task of its own waits for it, so that one whose
@@ -53,10 +56,15 @@ pub(super) async fn entered(app: &App, creating: Reply<Lease>) -> Result<Running
 }
 
 /// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.
-pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: RunningPlace) -> CancellationToken {
+pub(super) fn kept(
+    app: &App,
+    answer: &mut Answer,
+    store: &Arc<dyn Store>,
+    place: RunningPlace,
+) -> CancellationToken {
     let withdrawn = place.withdrawn.clone();
     answer.withdrawn_by(&withdrawn);
-    answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
+    answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place, tasks: app.tasks.clone() }));
     withdrawn
 }
 
@@ -64,39 +72,83 @@ pub(super) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: RunningPl
 pub(super) struct StoreKeeper {
     pub(super) store: Arc<dyn Store>,
     pub(super) place: RunningPlace,
+    /// Owner of the writes that nobody waits for.
+    pub(super) tasks: TaskTracker,
 }
 
 impl Keeper for StoreKeeper {
     fn keep_items(&self, first: usize, items: Vec<Item>) -> BoxFuture<'static, bool> {
         let adding = self.store.add_output(&self.place.lease, first as u64, items);
-        Box::pin(async move {
-            let added = adding.await;
+        let mut adding = Box::pin(adding.map(|added| {
             if let Err(error) = &added {
                 tracing::warn!(%error, "items of a response can't be stored before its end");
             }
             added.is_ok()
-        })
+        }));
+        // Once polled, the write has its place in the store's queue, before that of the end.
+        if let Some(added) = (&mut adding).now_or_never() {
+            return Box::pin(ready(added));
+        }
+        let adding = self.tasks.spawn(adding);
+        Box::pin(async move { adding.await.unwrap_or(false) })
     }
 
     fn keep(self: Box<Self>, end: End) -> Keeping {
         Box::pin(async move {
-            let Self { store, place } = *self;
+            let Self { store, place, .. } = *self;
             let status = end.status;
             let finished = store.finish(Target::Lease(place.lease.clone()), end).await;
             place.leave();
             match finished {
                 Ok(Finished::Now) => Kept::Here,
-                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)
-                    if status == Status::Cancelled =>
-                {
-                    Kept::ByOthers
+                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost) => {
+                    if status == Status::Cancelled { Kept::ByOthers } else { Kept::Late }
                 }
-                Ok(Finished::Before(_)) => Kept::Not,
                 Err(error) => {
                     tracing::error!(%error, "the end of a response can't be stored");
                     Kept::Not
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+
+    use store::{Link, Options, Sqlite};
+
+    use super::super::running::Running;
+    use super::*;
+
+    fn end(status: Status) -> End {
+        End { status, result: b"{}".to_vec(), output: Vec::new(), last: None }
+    }
+
+    /// What becomes of the end of a response to which `happens` something first.
+    async fn kept<F: Future>(end: End, happens: impl FnOnce(Arc<dyn Store>, Lease) -> F) -> Kept {
+        let store: Arc<dyn Store> = Arc::new(Sqlite::memory(&Options::default()).unwrap());
+        let new = NewResponse { id: "r".to_owned(), link: Link::Alone, request: vec![], input: vec![] };
+        let lease = store.create(&Owner::new("local"), new).await.unwrap();
+        let place = Running::default().enter(lease.clone());
+        happens(store.clone(), lease).await;
+        Box::new(StoreKeeper { store, place, tasks: TaskTracker::new() }).keep(end).await
+    }
+
+    /// It was remembered as one whose end is still to be stored, for ever.
+    #[tokio::test]
+    async fn end_of_a_response_that_is_ended_or_gone_is_late() {
+        let deleted = async |store: Arc<dyn Store>, lease: Lease| {
+            store.delete(lease.owner(), lease.id()).await.unwrap();
+        };
+        let ended = async |store: Arc<dyn Store>, lease: Lease| {
+            store.finish(Target::Lease(lease), end(Status::Failed)).await.unwrap();
+        };
+        for (status, expected) in [(Status::Completed, Kept::Late), (Status::Cancelled, Kept::ByOthers)] {
+            assert_eq!(kept(end(status), deleted).await, expected);
+            assert_eq!(kept(end(status), ended).await, expected);
+            assert_eq!(kept(end(status), async |_, _| ()).await, Kept::Here);
+        }
     }
 }
