@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::serve_switches::{Serving, refused, serve, text, write};
+use super::serving::eventually;
 
 /// A file in a folder of its own.
 struct File {
@@ -254,9 +255,9 @@ fn a_thousand_hangups_lose_no_answer() {
     });
     file.replace(&settings("new"));
     server.send_hangups(1);
-    while !server.get_with_key("/v1/models", "new").starts_with("HTTP/1.1 200") {
-        std::thread::yield_now();
-    }
+    eventually("the new key is known", || {
+        server.get_with_key("/v1/models", "new").starts_with("HTTP/1.1 200")
+    });
     assert!(server.get_with_key("/v1/models", "old").starts_with("HTTP/1.1 401"));
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{MODELS, Recorded, errors_of, lines, replay, text_of, with, write};
 use crate::guests::guest;
 use crate::serve_switches::text;
+use crate::serving::eventually;
 
 /// A schema that leaves the model some choice.
 fn schema() -> Value {
@@ -111,9 +112,10 @@ fn conversations_in_the_store_replay_equal() {
     let waiting = ask(json!({"background": true}));
     let id = waiting["id"].as_str().unwrap();
     let under_way = ["\"status\":\"queued\"", "\"status\":\"in_progress\""];
-    while under_way.iter().any(|status| server.serving.get(&format!("/v1/responses/{id}")).contains(status)) {
-        std::thread::yield_now();
-    }
+    eventually("it ends", || {
+        let response = server.serving.get(&format!("/v1/responses/{id}"));
+        !under_way.iter().any(|status| response.contains(status))
+    });
     server.post(
         "/v1/responses/compact",
         &json!({"model": "qwen3-tiny", "input": [
