@@ -1,11 +1,12 @@
 //! `host run`: one question, its answer on stdout, and how it ended as the exit status.
 
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use serde_json::{Map, Value, json};
+use system::bounded;
 use tokio::task::JoinSet;
 
 use super::client::{AskArguments, Asked, Ending, Finished, INTERRUPTED, Interrupts, ask, json_file, set};
@@ -114,9 +115,7 @@ fn piped() -> anyhow::Result<Option<String>> {
     if stdin.is_terminal() {
         return Ok(None);
     }
-    let mut bytes = Vec::new();
-    stdin.lock().take(MAX_STDIN + 1).read_to_end(&mut bytes).context("stdin")?;
-    ensure!(bytes.len() as u64 <= MAX_STDIN, "stdin has more than {} MiB", MAX_STDIN >> 20);
+    let bytes = bounded::bytes(stdin.lock(), MAX_STDIN).context("stdin")?;
     match String::from_utf8(bytes) {
         Ok(text) if text.is_empty() => Ok(None),
         Ok(text) => Ok(Some(text)),

@@ -42,7 +42,15 @@ pub fn regular_text(path: &Path, most: u64) -> io::Result<String> {
 /// # Errors
 /// It can't be read, isn't UTF-8, or has more.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    utf8(bytes(File::open(path)?, most)?)
+    text_of(File::open(path)?, most)
+}
+
+/// As [`text`], of a file that is open.
+///
+/// # Errors
+/// The same.
+pub fn text_of(file: impl Read, most: u64) -> io::Result<String> {
+    utf8(bytes(file, most)?)
 }
 
 /// Reads at most `most` bytes.

@@ -65,6 +65,11 @@ fn unusable_keys_are_one_line_that_hides_them() {
         ("a=hidden\nb=\n", 0o600, "line 2: a key is empty"),
         ("local=hidden\n", 0o600, "line 1: no key can be called local"),
         ("a=hidden\nb=hidden\n", 0o600, "a and b have the same key"),
+        (
+            &format!("a=hidden\n{}", "#\n".repeat(1 << 19)),
+            0o600,
+            "it has more than 1048576 bytes: shorten it",
+        ),
     ] {
         write(&file, content, mode);
         let (error, status) = refused(serve(&["--api-keys-file", text(&file)]));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::serve_switches::{Serving, refused, serve, text, write};
+use super::serving::eventually;
 
 /// A file in a folder of its own.
 struct File {
@@ -152,7 +153,7 @@ fn what_is_wrong_is_one_line_with_its_place() {
         assert!(error.contains(part), "{content}: {error}");
     }
     let large = File::new(&"# nothing\n".repeat(1 << 20));
-    assert!(large.refusal(&[]).contains("more than 1024 KiB"));
+    assert!(large.refusal(&[]).contains("it has more than 1048576 bytes: shorten it"));
     let missing = serve(&["--config", "no-such-file"]);
     assert!(refused(missing).0.contains("--config no-such-file: No such file"));
     let readable = File::new("api-key = 'hidden'");
@@ -254,9 +255,9 @@ fn a_thousand_hangups_lose_no_answer() {
     });
     file.replace(&settings("new"));
     server.send_hangups(1);
-    while !server.get_with_key("/v1/models", "new").starts_with("HTTP/1.1 200") {
-        std::thread::yield_now();
-    }
+    eventually("the new key is known", || {
+        server.get_with_key("/v1/models", "new").starts_with("HTTP/1.1 200")
+    });
     assert!(server.get_with_key("/v1/models", "old").starts_with("HTTP/1.1 401"));
 }
 

@@ -8,6 +8,7 @@ use crate::commands::model;
 use crate::run::{Scripted, host, signal};
 use crate::scripted_server::scripted;
 use crate::serve_switches::{Serving, serve, text};
+use crate::serving::eventually;
 
 /// Agents in a folder that comes first in `PATH`, and a model with a long context.
 struct Agents {
@@ -220,10 +221,10 @@ fn a_signal_to_end_goes_to_the_agent() {
     let script = "#!/bin/sh\ntrap 'exit 9' TERM\ntouch \"$RECORD/begun\"\nwhile :; do sleep 0.01; done\n";
     std::fs::write(agents.scripted.path("bin/claude"), script).expect("written");
     let mut child = agents.placed(agents.scripted.command(&["launch", "claude"])).spawn().expect("it runs");
-    while !agents.scripted.path("begun").exists() {
+    eventually("it begins", || {
         assert!(child.try_wait().expect("a child").is_none(), "it ended");
-        std::thread::yield_now();
-    }
+        agents.scripted.path("begun").exists()
+    });
     signal(&child, "-INT");
     signal(&child, "-TERM");
     assert_eq!(child.wait().expect("it ends").code(), Some(9));

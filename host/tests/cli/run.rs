@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::launch::long_model;
 use crate::scripted_server::{EVENTS, scripted};
 use crate::serve_switches::{Serving, serve, text};
+use crate::serving::eventually;
 
 /// `host` with folders of its own, and a script that the model plays.
 pub(super) struct Scripted {
@@ -190,9 +191,7 @@ fn a_second_ctrl_c_ends_what_waits_for_its_reader() {
     let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the binary runs");
     let (mut stdout, mut line) = (BufReader::new(child.stdout.take().expect("piped")), String::new());
     stdout.read_line(&mut line).expect("a line");
-    while unread(stdout.get_ref()) < FULL_PIPE {
-        std::thread::yield_now();
-    }
+    eventually("the pipe is full", || unread(stdout.get_ref()) >= FULL_PIPE);
     while child.try_wait().expect("a child").is_none() {
         signal(&child, "-INT");
     }

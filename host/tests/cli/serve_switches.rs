@@ -99,6 +99,7 @@ fn named_key_file_is_used_or_the_start_fails() {
     for (content, mode, part) in [
         (&key()[1..], 0o600, "line 1: expected a key of 64 hexadecimal digits"),
         ("", 0o600, "expected 1 to 16 keys"),
+        (&format!("{}{}", key(), "\n".repeat(4096)), 0o600, "it has more than 4096 bytes: shorten it"),
         (&key(), 0o644, "its mode is 644: others have access; chmod 600 it"),
     ] {
         write(&file, content, mode);

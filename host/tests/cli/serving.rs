@@ -6,6 +6,16 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Asks until it has happened, for a minute at most.
+pub(super) fn eventually(what: &str, mut has_happened: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !has_happened() {
+        assert!(began.elapsed() < Duration::from_mins(1), "{what}: never happened");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// Command `host serve` on a free port, without home and data folders.
 pub(super) fn serve(arguments: &[&str]) -> Command {

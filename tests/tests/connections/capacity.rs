@@ -6,6 +6,7 @@ use http_body_util::Full;
 use serde_json::json;
 use tests::client::{get, open, post};
 use tests::server::{Setup, TestServer};
+use tests::tools::eventually;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -51,7 +52,7 @@ async fn excess_connections_request_is_told_to_come_again() {
     assert!(answered(&mut first).await.starts_with("HTTP/1.1 200"));
     drop(second);
     // Its slot is free when the server has noticed that the connection was closed.
-    while get(server.address, "/v1/models").await.status == 503 {}
+    eventually("the place is free", async || get(server.address, "/v1/models").await.status != 503).await;
     server.stop().await;
 }
 

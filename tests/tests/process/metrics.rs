@@ -4,6 +4,7 @@
 use serde_json::json;
 use tests::client::{get, json_request, metric, open, post};
 use tests::process::ServerProcess;
+use tests::tools::eventually;
 
 /// Value of a metric of vLLM's, of the only model.
 async fn value(server: &ServerProcess, name: &str) -> f64 {
@@ -24,7 +25,7 @@ async fn each_token_turn_and_time_is_counted_once() {
     assert_eq!(usage["completion_tokens"], 80, "{usage}");
     let prompt = usage["prompt_tokens"].as_f64().expect("a number");
     // The engine tells its figures behind the step whose tokens end the answer.
-    while value(&server, "num_requests_running").await > 0.0 {}
+    eventually("no turn runs", async || value(&server, "num_requests_running").await < 1.0).await;
     for (name, expected) in [
         ("generation_tokens_total", 80.0),
         ("prompt_tokens_total", prompt),
@@ -68,7 +69,7 @@ async fn answer_without_its_client_counts_as_aborted() {
     answer.next().await.expect("an event");
     drop(answer);
     let aborted = r#"vllm:request_success_total{model_name="bench",finished_reason="abort"}"#;
-    while metric(server.address, aborted).await < 1.0 {}
+    eventually("it is counted", async || metric(server.address, aborted).await >= 1.0).await;
     assert!(value(&server, "generation_tokens_total").await >= 1.0);
     assert_eq!(value(&server, "request_generation_tokens_count").await.to_string(), "1");
 }

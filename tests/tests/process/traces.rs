@@ -7,6 +7,7 @@ use tests::client::{json_request, metric, open, post, send};
 use tests::collector::{Behaviour, Collector};
 use tests::fake_engine::{Action, FakeEngine, whole};
 use tests::process::ServerProcess;
+use tests::tools::eventually;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
@@ -155,7 +156,7 @@ async fn collectors_that_take_nothing_change_no_answer() {
         for _ in 0..answers {
             assert_eq!(post(server.address, "/v1/completions", &body).await.status, 200, "{behaviour:?}");
         }
-        while lost(&server).await < 3.0 {}
+        eventually("spans are lost", async || lost(&server).await >= 3.0).await;
         assert!(server.resident_mib() < 400.0, "{behaviour:?}: {} MiB", server.resident_mib());
     }
 }
@@ -170,7 +171,8 @@ async fn collector_that_reads_nothing_changes_no_answer() {
     for _ in 0..2000 {
         assert_eq!(post(server.address, "/v1/completions", &body).await.status, 200);
     }
-    while metric(server.address, "sluice_spans_lost_total").await < 3.0 {}
+    eventually("spans are lost", async || metric(server.address, "sluice_spans_lost_total").await >= 3.0)
+        .await;
     assert!(metric(server.address, "sluice_spans_exported_total").await < 1.0);
     assert!(server.resident_mib() < 400.0, "{} MiB", server.resident_mib());
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::io::Write;
 use tests::client::{get, post};
 use tests::fake_engine::{Action, FakeEngine, Identity, done, event, head, ids, refusal, whole};
+use tests::tools::eventually;
 
 use crate::setup::{ask, kinds, question, server_for, start, text, urls};
 
@@ -207,7 +208,7 @@ async fn an_engine_that_comes_back_is_looked_at_again() {
     let server = server_for(&first.url()).await;
     assert_eq!(text(&ask(&server).await), "Hello there.");
     first.kill().await;
-    while get(server.address, "/health").await.status == 200 {}
+    eventually("the engine is missed", async || get(server.address, "/health").await.status != 200).await;
     let lacking = get(server.address, "/ready").await;
     assert_eq!((lacking.status.as_u16(), get(server.address, "/live").await.status.as_u16()), (503, 200));
     let error = lacking.json()["error"]["message"].to_string();
@@ -221,7 +222,8 @@ async fn an_engine_that_comes_back_is_looked_at_again() {
     other.kill().await;
     let back =
         FakeEngine::start_as(Identity::default(), address, |_, _| vec![Action::Send(whole(ANSWER))]).await;
-    while get(server.address, "/health").await.status != 200 {}
+    eventually("the engine is found again", async || get(server.address, "/health").await.status == 200)
+        .await;
     assert_eq!(text(&ask(&server).await), "Hello there.");
     assert_eq!(back.received.requests().len(), 1);
     server.stop().await;

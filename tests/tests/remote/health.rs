@@ -8,6 +8,7 @@ use serde_json::json;
 use tests::client::{get, json_request, metric, open, post};
 use tests::fake_engine::{Action, FakeEngine, Health, Identity, done, event, head, ids, whole};
 use tests::server::TestServer;
+use tests::tools::eventually;
 use tokio::sync::Semaphore;
 
 use crate::setup::{ask, question, server_for, start, text, urls};
@@ -61,7 +62,7 @@ async fn engine_that_streams_is_alive_despite_missed_checks() {
     // Once nothing is delivered any more, a missed check counts.
     drop(client);
     engine.received.wait_until(|log| log.disconnected() >= 1).await;
-    while get(server.address, "/health").await.status == 200 {}
+    eventually("the engine is missed", async || get(server.address, "/health").await.status != 200).await;
     assert_eq!(ask(&server).await.status, 503);
     server.stop().await;
 }
@@ -170,7 +171,7 @@ async fn slots_are_the_number_that_llamacpp_tells() {
         let labels = format!("model_name=\"qwen3-tiny\",upstream=\"{}\",figure=\"{figure}\"", engine.url());
         metric(server.address, &format!("sluice_upstream{{{labels}}}")).await.to_string()
     };
-    while figure("up").await != "1" {}
+    eventually("the engine is up", async || figure("up").await == "1").await;
     assert_eq!(figure("slots").await, "3");
     server.stop().await;
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 use tests::client::{get, post};
 use tests::fake_engine::{Action, FakeEngine, Identity, whole};
+use tests::tools::eventually;
 
 use crate::setup::{ask, server_for, start, text};
 
@@ -69,7 +70,7 @@ async fn server_without_engines_says_so_and_serves_later() {
     assert!(answer.headers.contains_key("retry-after"));
     let _second =
         FakeEngine::start_as(Identity::default(), address, |_, _| vec![Action::Send(whole(ANSWER))]).await;
-    while get(server.address, "/health").await.status != 200 {}
+    eventually("the engine is found", async || get(server.address, "/health").await.status == 200).await;
     assert_eq!(text(&ask(&server).await), "Hello there.");
     server.stop().await;
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tests::client::{Answer, get, metric, post};
 use tests::server::{Setup, TestServer};
 use tests::socket::Socket;
+use tests::tools::eventually;
 
 use crate::support::{body, error, id, rules};
 
@@ -25,9 +26,10 @@ async fn ask(server: &TestServer, path: &str, body: &Value) -> Answer {
 
 /// Waits until no request holds memory.
 async fn all_given_back(server: &TestServer) {
-    while metric(server.address, "sluice_request_memory_bytes").await > 0.0 {
-        tokio::task::yield_now().await;
-    }
+    eventually("the memory is given back", async || {
+        metric(server.address, "sluice_request_memory_bytes").await <= 0.0
+    })
+    .await;
 }
 
 fn message(text: &str) -> Value {

@@ -2,18 +2,18 @@
 //! missing file is made with a fresh key and mode 0600. A file that others can read is refused.
 
 use std::fs::DirBuilder;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{KEY_BYTES, Seal};
 use system::private::{self, PrivateError};
-use system::random;
+use system::{bounded, random};
 
 /// Most keys of a file. Whoever replaces a key needs the last one or two; more than this are a
 /// mistake.
 const MAX_KEYS: usize = 16;
-/// Most bytes that are read of a file: room for `MAX_KEYS` keys and blank lines.
+/// Most bytes of a file: room for `MAX_KEYS` keys and blank lines.
 const MAX_BYTES: u64 = 4096;
 
 /// Error of a key file that can't be used.
@@ -73,8 +73,7 @@ fn read_or_make(file: &Path) -> Result<Seal, Reason> {
 
 fn read(file: &Path) -> Result<Option<Seal>, Reason> {
     let Some(opened) = private::open_private(file)? else { return Ok(None) };
-    let mut text = String::new();
-    opened.take(MAX_BYTES).read_to_string(&mut text)?;
+    let text = bounded::text_of(opened, MAX_BYTES)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let key = |(number, line): (usize, &str)| key(line.trim()).ok_or(Reason::Line(number + 1));
     let keys = lines.map(key).collect::<Result<Vec<_>, _>>()?;
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn key_file_empty_or_readable_by_others_is_refused() {
+    fn key_file_empty_too_long_or_readable_by_others_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("seal.key");
         let key = "0f".repeat(32);
@@ -139,6 +138,8 @@ mod tests {
         };
         assert!(refused("", 0o600).ends_with("expected 1 to 16 keys, one per line"));
         assert!(refused(&format!("{key}\n{}\n", &key[1..]), 0o600).contains("line 2: expected a key of 64"));
+        let long = refused(&format!("{key}\n{}", "\n".repeat(4096)), 0o600);
+        assert_eq!(long, format!("{}: it has more than 4096 bytes: shorten it", file.display()));
         assert!(refused(&format!("{key}\n"), 0o644).contains("others have access; chmod 600 it"));
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         open(&file);

@@ -3,10 +3,11 @@
 //! clients have the new one. A file that others can read is refused, as is a bad line; errors give
 //! the line's number and never show the line.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::accept::keys::{ApiKey, KeyError};
+use system::bounded;
 use system::private::{PrivateError, open_private};
 
 /// Most keys of a file: a request's key is compared with every one.
@@ -30,7 +31,7 @@ enum Reason {
     Io(#[from] io::Error),
     #[error("line {0}: {1}")]
     Line(usize, KeyError),
-    #[error("expected 1 to {MAX_KEYS} keys in at most {} KiB, a line NAME=KEY each", MAX_BYTES >> 10)]
+    #[error("expected 1 to {MAX_KEYS} keys, a line NAME=KEY each")]
     Count,
 }
 
@@ -44,10 +45,7 @@ pub fn read_keys(file: &Path) -> Result<Vec<ApiKey>, KeysFileError> {
 
 fn read(file: &Path) -> Result<Vec<ApiKey>, Reason> {
     let opened = open_private(file)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-    let mut text = String::new();
-    if opened.take(MAX_BYTES + 1).read_to_string(&mut text)? as u64 > MAX_BYTES {
-        return Err(Reason::Count);
-    }
+    let text = bounded::text_of(opened, MAX_BYTES)?;
     let lines = (1..).zip(text.lines().map(str::trim));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let key = |(number, line)| ApiKey::named(line).map_err(|error| Reason::Line(number, error));

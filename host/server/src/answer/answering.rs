@@ -197,7 +197,7 @@ impl Answer {
         let record = self.machine.record();
         let Some(Record { status: Some(status), object, output, .. }) = record else { return Kept::ByOthers };
         let kept = keeper.keep(End { status, result: object, output, last }).await;
-        if kept == Kept::Not {
+        if matches!(kept, Kept::Late | Kept::Not) {
             self.context.record_moment(Line::Unstored);
             self.machine.not_stored(buffer);
         }

@@ -23,6 +23,9 @@ pub enum Kept {
     Here,
     /// Whoever cancelled or deleted the answer has ended it already.
     ByOthers,
+    /// Somebody else has ended the answer otherwise, ends it, or has deleted it, so nobody may be
+    /// told of this end.
+    Late,
     /// It couldn't be kept, so nobody may be told of it.
     Not,
 }

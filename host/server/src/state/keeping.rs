@@ -104,17 +104,54 @@ impl Keeper for StoreKeeper {
             place.leave();
             match finished {
                 Ok(Finished::Now) => Kept::Here,
-                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost)
-                    if status == Status::Cancelled =>
-                {
-                    Kept::ByOthers
+                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost) => {
+                    if status == Status::Cancelled { Kept::ByOthers } else { Kept::Late }
                 }
-                Ok(Finished::Before(_)) => Kept::Not,
                 Err(error) => {
                     tracing::error!(%error, "the end of a response can't be stored");
                     Kept::Not
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+
+    use store::{Link, Options, Sqlite};
+
+    use super::*;
+    use crate::state::running::Running;
+
+    fn end(status: Status) -> End {
+        End { status, result: b"{}".to_vec(), output: Vec::new(), last: None }
+    }
+
+    /// What becomes of the end of a response to which `happens` something first.
+    async fn kept<F: Future>(end: End, happens: impl FnOnce(Arc<dyn Store>, Lease) -> F) -> Kept {
+        let store: Arc<dyn Store> = Arc::new(Sqlite::memory(&Options::default()).unwrap());
+        let new = NewResponse { id: "r".to_owned(), link: Link::Alone, request: vec![], input: vec![] };
+        let lease = store.create(&Owner::new("local"), new).await.unwrap();
+        let place = Running::default().enter(lease.clone());
+        happens(store.clone(), lease).await;
+        Box::new(StoreKeeper { store, place }).keep(end).await
+    }
+
+    /// It was remembered as one whose end is still to be stored, for ever.
+    #[tokio::test]
+    async fn end_of_a_response_that_is_ended_or_gone_is_late() {
+        let deleted = async |store: Arc<dyn Store>, lease: Lease| {
+            store.delete(lease.owner(), lease.id()).await.unwrap();
+        };
+        let ended = async |store: Arc<dyn Store>, lease: Lease| {
+            store.finish(Target::Lease(lease), end(Status::Failed)).await.unwrap();
+        };
+        for (status, expected) in [(Status::Completed, Kept::Late), (Status::Cancelled, Kept::ByOthers)] {
+            assert_eq!(kept(end(status), deleted).await, expected);
+            assert_eq!(kept(end(status), ended).await, expected);
+            assert_eq!(kept(end(status), async |_, _| ()).await, Kept::Here);
+        }
     }
 }

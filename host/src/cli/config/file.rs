@@ -1,10 +1,11 @@
 //! Reader of a configuration file: TOML becomes values of switches, each with its line.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use system::bounded;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -38,18 +39,10 @@ pub(super) struct Setting {
 impl ConfigFile {
     /// Reads a file. The error is one line with the place.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let wrong = |reason: String| format!("--config {}: {reason}", path.display());
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let metadata = file.metadata().map_err(|error| wrong(error.to_string()))?;
-        let mut text = String::new();
-        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-        read.map_err(|error| wrong(error.to_string()))?;
-        if text.len() as u64 > MAX_BYTES {
-            return Err(wrong(format!(
-                "it has more than {} KiB, which no configuration has",
-                MAX_BYTES >> 10
-            )));
-        }
+        let wrong = |error: io::Error| format!("--config {}: {error}", path.display());
+        let file = File::open(path).map_err(wrong)?;
+        let metadata = file.metadata().map_err(wrong)?;
+        let text = bounded::text_of(file, MAX_BYTES).map_err(wrong)?;
         let config = Self { path: path.to_owned(), settings: settings(&text, path)? };
         let key = config.settings.iter().find(|setting| setting.switch == "api-key");
         match key {

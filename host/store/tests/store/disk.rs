@@ -5,7 +5,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use store::{Error, Item, Link, Sqlite, State, Status, Store, Target};
 
 use crate::kill::{STREAMS, acknowledge, alice, child, foreground, options, whole};
-use crate::kit::{end, new, path};
+use crate::kit::{end, item, new, path};
 
 #[tokio::test]
 async fn full_or_read_only_disk_loses_nothing_and_no_half() {
@@ -44,6 +44,9 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
         assert_eq!(store.response(&alice(), id).await, Err(Error::NotFound));
     }
     let refused = store.finish(Target::Lease(lease.clone()), end(Status::Completed, "during")).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    // An item that finished before the end, and is stored with it.
+    let refused = store.add_output(&lease, 0, vec![item("during-out")]).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     assert_eq!(whole(store, "during").await.state, State::Running);
     whole(store, "before").await;

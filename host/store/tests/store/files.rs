@@ -227,14 +227,43 @@ async fn every_older_schema_is_opened() {
     );
     for (index, schema) in schemas.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
-        let dump = fs::read_to_string(schema).unwrap();
-        let connection = Connection::open(path(&folder)).unwrap();
-        connection.execute_batch(&dump).unwrap();
-        let version: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(version, index + 1);
-        drop(connection);
+        assert_eq!(restore(schema, &path(&folder)), index + 1);
         let store = Sqlite::open(&path(&folder), &then()).unwrap();
-        read_fixture(&store, version).await;
+        read_fixture(&store, index + 1).await;
+    }
+}
+
+/// Writes a schema's fixture into a new file. Returns the schema's number.
+fn restore(schema: &Path, file: &Path) -> usize {
+    let connection = Connection::open(file).unwrap();
+    connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+    let dump = fs::read_to_string(schema).unwrap();
+    connection.execute_batch(&format!("BEGIN; {dump} COMMIT;")).unwrap();
+    connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+/// A kill leaves a file as it was, and of the write-ahead log what was written so far.
+#[tokio::test]
+async fn migration_that_was_killed_anywhere_is_made_whole() {
+    let (schemas, newest) = (files("tests/schemas"), files("migrations").len());
+    let log = |folder: &tempfile::TempDir| folder.path().join("state.db-wal");
+    for schema in &schemas[..newest - 1] {
+        let folder = tempfile::tempdir().unwrap();
+        let version = restore(schema, &path(&folder));
+        // It has the file open, so that the log isn't emptied: the last one that closes does that.
+        let holder = Connection::open(path(&folder)).unwrap();
+        holder.query_row("SELECT COUNT(*) FROM response", [], |row| row.get::<_, i64>(0)).unwrap();
+        drop(Sqlite::open(&path(&folder), &then()).unwrap());
+        let written = fs::read(log(&folder)).unwrap();
+        for length in (0..written.len()).step_by(2000).chain([written.len()]) {
+            let killed = tempfile::tempdir().unwrap();
+            fs::copy(path(&folder), path(&killed)).unwrap();
+            fs::write(log(&killed), &written[..length]).unwrap();
+            let store = Sqlite::open(&path(&killed), &then()).unwrap();
+            let before = if length < written.len() { version } else { newest };
+            assert_eq!(store.schema().before, before, "{length} of {}", written.len());
+            read_fixture(&store, version).await;
+        }
     }
 }
 

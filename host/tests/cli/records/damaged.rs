@@ -1,5 +1,6 @@
 //! Records that are cut off, changed, of another version, or never were records: one line each.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -170,33 +171,33 @@ fn a_record_of_an_older_build_is_read() {
     assert!(out.starts_with(&format!("{}: e", file.display())) && error.is_empty(), "{out}{error}");
 }
 
+/// A small file: the head of a record, with these bytes behind it.
+fn swelling<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Records, PathBuf) {
+    let (records, file) = record();
+    let path = records.0.path().join("swelling.slrec");
+    let mut encoder = zstd::Encoder::new(std::fs::File::create(&path).expect("created"), 3).expect("a frame");
+    encoder.write_all(format!("{}\n", lines(&file)[0]).as_bytes()).expect("written");
+    for piece in pieces {
+        encoder.write_all(piece).expect("written");
+    }
+    encoder.finish().expect("written");
+    assert!(std::fs::metadata(&path).expect("it is there").len() < 1 << 20);
+    (records, path)
+}
+
 #[test]
 fn a_record_that_swells_is_refused_in_bounded_memory() {
-    let (records, file) = record();
-    let path = records.0.path().join("bomb.slrec");
-    let mut encoder = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 3).unwrap();
-    std::io::Write::write_all(&mut encoder, format!("{}\n", lines(&file)[0]).as_bytes()).unwrap();
     let blank = vec![b' '; 1 << 20];
-    for _ in 0..1024 {
-        std::io::Write::write_all(&mut encoder, &blank).unwrap();
-    }
-    encoder.finish().unwrap();
-    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+    let (_records, path) = swelling(std::iter::repeat_n(&*blank, 1024));
     assert!(refusal(&path).contains("line 2 has more than 16 MiB"));
 }
 
 /// Two bytes of a line become a hundred once it is read.
 #[test]
 fn a_record_of_many_small_values_is_refused_before_they_are_read() {
-    let (records, file) = record();
-    let path = records.0.path().join("small.slrec");
-    let mut encoder = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 3).unwrap();
-    std::io::Write::write_all(&mut encoder, format!("{}\n", lines(&file)[0]).as_bytes()).unwrap();
     let tools = "[0],".repeat(15 << 18);
     let line = format!("{{\"listed\":{{\"ms\":1,\"server\":0,\"tools\":[{tools}0]}}}}\n");
-    std::io::Write::write_all(&mut encoder, line.as_bytes()).unwrap();
-    encoder.finish().unwrap();
-    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 16);
+    let (_records, path) = swelling([line.as_bytes()]);
     assert!(refusal(&path).contains("its lines take more than 2048 MiB of memory"));
     assert!(refusal(std::path::Path::new("/dev/zero")).contains("no regular file"));
 }

@@ -5,9 +5,10 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::{MODELS, Recorded, text_of, with};
+use super::{MODELS, Recorded, errors_of, lines, replay, text_of, with, write};
 use crate::guests::guest;
 use crate::serve_switches::text;
+use crate::serving::eventually;
 
 /// A schema that leaves the model some choice.
 fn schema() -> Value {
@@ -111,9 +112,10 @@ fn conversations_in_the_store_replay_equal() {
     let waiting = ask(json!({"background": true}));
     let id = waiting["id"].as_str().unwrap();
     let under_way = ["\"status\":\"queued\"", "\"status\":\"in_progress\""];
-    while under_way.iter().any(|status| server.serving.get(&format!("/v1/responses/{id}")).contains(status)) {
-        std::thread::yield_now();
-    }
+    eventually("it ends", || {
+        let response = server.serving.get(&format!("/v1/responses/{id}"));
+        !under_way.iter().any(|status| response.contains(status))
+    });
     server.post(
         "/v1/responses/compact",
         &json!({"model": "qwen3-tiny", "input": [
@@ -152,6 +154,19 @@ fn answers_to_sealed_reasoning_replay_equal_with_the_servers_key() {
     let out = text_of(&output.stdout);
     assert!(output.status.success(), "{out}{}", text_of(&output.stderr));
     assert_eq!(out.matches(": equal, ").count(), 2, "{out}");
+    // A record that names another owner opens nothing.
+    let (file, mut lines) = (folder.path().join("foreign.slrec"), lines(&records.files()[1]));
+    for owner in [json!("bob"), json!(null), json!("local"), json!("ad"), json!("ada\u{0}")] {
+        lines[0]["head"]["owner"] = owner;
+        write(&file, &lines);
+        let output = replay(std::slice::from_ref(&file), &["--seal-key", text(&key)]);
+        let (out, error) = (text_of(&output.stdout), errors_of(&output));
+        assert_eq!((output.status.code(), out.as_str(), error.lines().count()), (Some(1), "", 1), "{error}");
+        assert!(
+            error.contains("its request can't be read: ") && error.contains("something or somebody else"),
+            "{error}"
+        );
+    }
 }
 
 /// Parsers that fail, each in its own way.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{host, model};
 use crate::launch::long_model;
 use crate::serve_switches::{Admin, Serving};
+use crate::serving::eventually;
 
 /// A server with traces, and its addresses: of clients, and of operators.
 fn start(arguments: &[&str]) -> (Serving, Admin) {
@@ -335,9 +336,7 @@ fn a_record_is_parsed_by_its_name() {
     let name = list["data"][0]["record"].clone();
     let written =
         || std::fs::read(records.join(name.as_str().unwrap())).is_ok_and(|bytes| bytes.len() > 1000);
-    while !written() {
-        std::thread::yield_now();
-    }
+    eventually("it is written", written);
     assert_eq!(names_of_calls(&parsed(&admin, &json!({"record": name}))), ["get_weather"]);
     let none = parsed(&admin, &json!({"record": name, "parser": "none"}));
     assert_eq!(names_of_calls(&none).len(), 0);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tests::client::get;
 use tests::socket::Socket;
+use tests::tools::eventually;
 
 use super::engine::Gated;
 
@@ -19,7 +20,7 @@ async fn idle_sockets_end_at_once_and_busy_ones_afterwards() {
     gated.asked(1).await;
     gated.server.begin_stop();
     assert_eq!(idle.rest().await, (Vec::new(), Some(1001)));
-    while get(gated.server.address, "/health").await.status == 200 {}
+    eventually("it drains", async || get(gated.server.address, "/health").await.status != 200).await;
     // The server knows by now that it stops.
     let refusal = Socket::with_headers(gated.server.address, &[]).await.err();
     assert_eq!(refusal.map(|refusal| refusal.status().as_u16()), Some(503));

@@ -11,6 +11,7 @@ use tests::client::{get, metric};
 use tests::fake_engine::{Action, FakeEngine, event, head};
 use tests::server::{Setup, TestServer};
 use tests::socket::{Socket, text};
+use tests::tools::eventually;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -291,14 +292,20 @@ async fn messages_are_charged_while_they_arrive() {
     let mut first = Raw::open(&server).await;
     first.0.write_all(&begun).await.expect("written");
     // It holds three times as much as came of it so far, so there is no room for as much again.
-    while metric(server.address, "sluice_request_memory_bytes").await < 1_200_000.0 {}
+    eventually("it holds memory", async || {
+        metric(server.address, "sluice_request_memory_bytes").await >= 1_200_000.0
+    })
+    .await;
     let mut second = Raw::open(&server).await;
     second.0.write_all(&begun).await.expect("written");
     let rest = second.rest().await;
     assert!(String::from_utf8_lossy(&rest).contains(r#""code":"server_unavailable""#));
     assert!(closes_with(&rest, 1013));
     drop(first);
-    while metric(server.address, "sluice_request_memory_bytes").await > 0.0 {}
+    eventually("the memory is given back", async || {
+        metric(server.address, "sluice_request_memory_bytes").await <= 0.0
+    })
+    .await;
     is_well(&server).await;
     server.stop().await;
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tests::client::{Answer, get, post, send};
 use tests::server::TestServer;
 use tests::socket::Socket;
+use tests::tools::eventually;
 
 use super::engine::{Gated, Scripted};
 
@@ -56,7 +57,10 @@ async fn livekit_5586_a_lock_does_not_outlive_its_client() {
     let mut other = Socket::open(address).await;
     assert_eq!(other.refusal(fields.clone()).await["error"]["code"], "conversation_locked");
     drop(socket);
-    while stored(&gated.server, &created["response"]).await.json()["status"] == "in_progress" {}
+    eventually("it is ended", async || {
+        stored(&gated.server, &created["response"]).await.json()["status"] != "in_progress"
+    })
+    .await;
     assert_eq!(stored(&gated.server, &created["response"]).await.json()["status"], "cancelled");
     gated.gate.add_permits(1);
     let answered = other.answer(fields).await;

@@ -6,6 +6,7 @@ use http_body_util::Full;
 use serde_json::Value;
 use tests::client::{Answer, get, send};
 use tests::socket::Socket;
+use tests::tools::eventually;
 
 use super::engine::Scripted;
 
@@ -159,6 +160,6 @@ async fn socket_keeps_its_connections_place_until_it_closes() {
     assert_eq!(socket.answer(serde_json::json!({ "input": "Hi" })).await["status"], "completed");
     drop(socket);
     // Its place is free when the server has noticed that the connection was closed.
-    while get(server.address, "/v1/models").await.status == 503 {}
+    eventually("the place is free", async || get(server.address, "/v1/models").await.status != 503).await;
     server.stop().await;
 }

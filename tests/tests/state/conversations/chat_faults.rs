@@ -7,6 +7,7 @@ use store::{Bounds, Options, Purge, Sqlite, Store};
 use tests::client::{Open, json_request, open, post};
 use tests::fake_engine::{Action, FakeEngine, done, event, head};
 use tests::server::{Setup, TestServer, memory};
+use tests::tools::eventually;
 use tokio::sync::Semaphore;
 
 use super::kit::refusal;
@@ -57,9 +58,7 @@ async fn an_end_that_cant_be_stored_is_an_error() {
     assert!(seen.ends_with("data: [DONE]\n\n"));
 
     let purged = async {
-        while store.stats().await.expect("figures").running == 0 {
-            tokio::task::yield_now().await;
-        }
+        eventually("it runs", async || store.stats().await.expect("figures").running != 0).await;
         store.purge(Purge::default()).await.expect("memory can be written");
         permits.add_permits(1);
     };
@@ -78,9 +77,7 @@ async fn a_client_that_leaves_has_nothing_stored() {
     assert_eq!(store.stats().await.expect("figures").running, 1);
     drop(streamed);
     engine.received.wait_until(|log| log.disconnected() == 1).await;
-    while store.stats().await.expect("figures").running > 0 {
-        tokio::task::yield_now().await;
-    }
+    eventually("it ends", async || store.stats().await.expect("figures").running == 0).await;
     assert_eq!(store.stats().await.expect("figures").responses, 0);
     assert!(store.stats().await.expect("figures").owners.iter().all(|(_, bytes)| *bytes == 0));
     server.stop().await;

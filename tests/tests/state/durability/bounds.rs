@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use store::{Bounds, Options, Sqlite};
 use tests::client::{Answer, get, metric, post};
 use tests::server::{Setup, TestServer};
+use tests::tools::eventually;
 
 const GENERATED: &str = r#"sluice_generation_tokens_total{model_name="bounded"}"#;
 
@@ -68,9 +69,7 @@ async fn excess_background_response_gets_429_until_one_ends() {
     let queue = async || ask(&server, "endless", &background).await;
     let first = queue().await.json();
     let path = format!("/v1/responses/{}", first["id"].as_str().unwrap());
-    while get(server.address, &path).await.json()["status"] != "in_progress" {
-        tokio::task::yield_now().await;
-    }
+    eventually("it runs", async || get(server.address, &path).await.json()["status"] == "in_progress").await;
     let waiting = [queue().await, queue().await].map(|answer| answer.json());
     let refused = queue().await;
     assert_eq!(refusal(&refused), (429, json!("rate_limit_exceeded")));
@@ -80,9 +79,10 @@ async fn excess_background_response_gets_429_until_one_ends() {
     let cancelled = post(server.address, &format!("{path}/cancel"), &json!({})).await;
     assert_eq!(cancelled.json()["status"], "cancelled");
     let next = format!("/v1/responses/{}", waiting[0]["id"].as_str().unwrap());
-    while get(server.address, &next).await.json()["status"] != "in_progress" {
-        tokio::task::yield_now().await;
-    }
+    eventually("the next one runs", async || {
+        get(server.address, &next).await.json()["status"] == "in_progress"
+    })
+    .await;
     assert_eq!(queue().await.status, 200);
     server.stop().await;
 }

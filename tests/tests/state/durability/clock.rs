@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use store::{Clock, Options, Sqlite, Store};
 use tests::client::{answered, get};
 use tests::server::{Setup, TestServer};
+use tests::tools::eventually;
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -33,9 +34,8 @@ async fn set_clock_ends_nothing_running_and_mixes_no_pages() {
     };
     let path = |response: &Value| format!("/v1/responses/{}", response["id"].as_str().unwrap());
     let running = respond("endless", json!({ "background": true })).await;
-    while get(address, &path(&running)).await.json()["status"] != "in_progress" {
-        tokio::task::yield_now().await;
-    }
+    eventually("it runs", async || get(address, &path(&running)).await.json()["status"] == "in_progress")
+        .await;
     let (mut parent, mut completions) = (respond("2+2?", json!({})).await, Vec::new());
     for date in [now + HOUR, now - HOUR, now + 20 * DAY, now - 9 * DAY, now] {
         clock.set(date);

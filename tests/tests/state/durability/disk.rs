@@ -9,12 +9,15 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 use tests::client::{Open, get, json_request, metric, open, post};
 use tests::process::ServerProcess;
+use tests::tools::eventually;
 use tokio::task::JoinSet;
 
 const LONG: usize = 600;
 
 fn rules() -> Value {
+    let thought = format!("<think>\n{}\n</think>\n\n{}", "two ".repeat(200), "word ".repeat(LONG));
     json!([
+        { "when": { "last_user_contains": "thought" }, "text": thought, "tokens_per_step": 1, "pace_ms": 5 },
         { "when": { "last_user_contains": "long" }, "text": "word ".repeat(LONG), "tokens_per_step": 1, "pace_ms": 5 },
         { "text": "Four." }
     ])
@@ -159,10 +162,30 @@ async fn librechat_14466_answer_without_stored_end_fails() {
     // Nobody stored an end: the server that comes next ends them.
     let log = get(server.address, &path).await.events();
     assert_eq!(log.last().unwrap()["type"], "response.failed");
-    while status(server.address, id(failed)).await == "in_progress" {
-        tokio::task::yield_now().await;
-    }
+    eventually("it is ended", async || status(server.address, id(failed)).await != "in_progress").await;
     assert_eq!(status(server.address, id(failed)).await, "failed");
+}
+
+/// An item that couldn't be stored when it finished comes with the answer's end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answer_whose_item_met_a_full_disk_is_stored_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&folder);
+    let address = server.address;
+    let request = json!({ "model": "bench", "input": "a thought", "stream": true });
+    let mut answer = open(address, json_request("/v1/responses", request.to_string())).await;
+    let mut text = std::str::from_utf8(&answer.next().await.unwrap()).unwrap().to_owned();
+    limit(&server, Some(0));
+    let failed = || metric(address, r#"sluice_store_errors_total{reason="unavailable"}"#);
+    eventually("the item isn't stored", async || failed().await > 0.0).await;
+    limit(&server, None);
+    while !text.contains("response.output_item.done") {
+        text += std::str::from_utf8(&answer.next().await.unwrap()).unwrap();
+    }
+    let events = rest((answer, text)).await;
+    let end = &events.last().unwrap()["response"];
+    assert_eq!((&end["status"], end["output"].as_array().unwrap().len()), (&json!("completed"), 2));
+    assert_eq!(get(address, &format!("/v1/responses/{}", id(end))).await.json(), *end);
 }
 
 /// The response of the one end that these events have, by which it failed.
@@ -199,9 +222,7 @@ async fn full_disk_cuts_records_and_no_answer() {
         let last = answer.events().pop().unwrap();
         assert_eq!(last["type"], "response.completed", "{last}");
         // Each record is cut off before the disk changes.
-        while cut().await < expected {
-            tokio::task::yield_now().await;
-        }
+        eventually("the record is cut off", async || cut().await >= expected).await;
     }
     let log = server.stop();
     assert_eq!(log.matches("records can't be written").count(), 1, "{log}");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tests::client::{answered, get};
 use tests::process::ServerProcess;
 use tests::server::{Setup, TestServer};
+use tests::tools::eventually;
 
 /// Tokens of the long answer, whose events have about ten megabytes.
 const TOKENS: usize = 60_000;
@@ -25,9 +26,7 @@ async fn long(address: SocketAddr, model: &str) -> String {
         json!({ "model": model, "input": "long", "background": true, "reasoning": { "effort": "none" } });
     let queued = answered(address, "/v1/responses", &body).await;
     let path = format!("/v1/responses/{}", queued["id"].as_str().unwrap());
-    while get(address, &path).await.json()["status"] != "completed" {
-        tokio::task::yield_now().await;
-    }
+    eventually("it completes", async || get(address, &path).await.json()["status"] == "completed").await;
     path
 }
 

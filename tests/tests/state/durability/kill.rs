@@ -15,6 +15,7 @@ use serde_json::Value;
 use store::{Options, Outcome, Record, Sqlite, State, Status, Store};
 use tests::client::{Answer, try_send};
 use tests::process::ServerProcess;
+use tests::tools::eventually;
 use tokio::task::JoinSet;
 
 use super::clients::{Client, Memory, Told, is_end, rules, text};
@@ -172,11 +173,11 @@ async fn get(server: &ServerProcess, path: &str) -> Answer {
 /// The response once it has ended: one whose server was lost is ended as soon as the next one has
 /// begun.
 async fn ended(server: &ServerProcess, path: &str) -> Value {
-    loop {
-        let response = get(server, path).await.json();
-        if response["status"].as_str().is_some_and(is_end) {
-            return response;
-        }
-        tokio::task::yield_now().await;
-    }
+    let mut response = Value::Null;
+    eventually("the new server ends it", async || {
+        response = get(server, path).await.json();
+        response["status"].as_str().is_some_and(is_end)
+    })
+    .await;
+    response
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tests::client::{Open, answered, get, json_request, open, post};
 use tests::process::ServerProcess;
+use tests::tools::eventually;
 
 fn start(file: &Path) -> ServerProcess {
     let text = format!("<think>\nTwo and two.\n</think>\n\n{}", "word ".repeat(10_000));
@@ -41,13 +42,13 @@ async fn begin(address: SocketAddr, body: &Value) -> (Open, Vec<Value>) {
 /// The response once the new server has ended it.
 async fn ended(address: SocketAddr, id: &Value) -> Value {
     let path = format!("/v1/responses/{}", id.as_str().unwrap());
-    loop {
-        let response = get(address, &path).await.json();
-        if response["status"] != "in_progress" {
-            return response;
-        }
-        tokio::task::yield_now().await;
-    }
+    let mut response = Value::Null;
+    eventually("the new server ends it", async || {
+        response = get(address, &path).await.json();
+        response["status"] != "in_progress"
+    })
+    .await;
+    response
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use store::{Bounds, Options, Sqlite, Store};
 use tests::client::Answer;
 use tests::server::{Setup, TestServer};
+use tests::tools::eventually;
 
 use crate::support;
 
@@ -26,9 +27,10 @@ async fn queue(server: &TestServer, owner: usize, input: &str) -> Answer {
 /// Waits until an owner's response has a status.
 async fn until(server: &TestServer, owner: usize, queued: &Answer, status: &str) {
     let path = format!("/v1/responses/{}", queued.json()["id"].as_str().unwrap());
-    while ask(server, owner, Method::GET, &path, &Value::Null).await.json()["status"] != status {
-        tokio::task::yield_now().await;
-    }
+    eventually("it has the status", async || {
+        ask(server, owner, Method::GET, &path, &Value::Null).await.json()["status"] == status
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

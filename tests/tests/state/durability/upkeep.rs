@@ -8,6 +8,7 @@ use store::{Clock, Link, NewResponse, Options, Owner, Sqlite, Status, Store, Tar
 use tests::client::metric;
 use tests::measure::runs_alone;
 use tests::server::{Setup, TestServer};
+use tests::tools::eventually;
 
 #[tokio::test]
 async fn responses_unused_for_thirty_days_are_evicted() {
@@ -31,14 +32,13 @@ async fn responses_unused_for_thirty_days_are_evicted() {
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": "Hello." }]));
     setup.store = Some(store.clone());
     let server = TestServer::start(setup).await;
-    while store.stats().await.unwrap().evicted.responses < 2 {
-        tokio::task::yield_now().await;
-    }
+    eventually("they are evicted", async || store.stats().await.unwrap().evicted.responses >= 2).await;
     assert_eq!(store.stats().await.unwrap().responses, 0);
     // The figures follow the eviction.
-    while metric(server.address, r#"sluice_store_evicted_total{what="responses"}"#).await < 2.0 {
-        tokio::task::yield_now().await;
-    }
+    eventually("they are counted", async || {
+        metric(server.address, r#"sluice_store_evicted_total{what="responses"}"#).await >= 2.0
+    })
+    .await;
     assert_eq!(metric(server.address, r#"sluice_store_rows{what="responses"}"#).await, 0.0);
     server.stop().await;
 }
