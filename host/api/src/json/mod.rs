@@ -6,6 +6,7 @@
 //! those fields is bounded, so a body never costs much more memory than its own size, whatever it
 //! consists of.
 
+mod body;
 mod document;
 mod field;
 mod list;
