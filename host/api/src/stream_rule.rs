@@ -1,5 +1,5 @@
-//! The rules that streams must keep, what is said of a broken one, and what checks a protocol's events. `stream_check` and the
-//! protocols' validators use it.
+//! The rules that streams must keep, what is said of a broken one, and what checks a protocol's
+//! events. `stream_check` and the protocols' validators use it.
 
 use std::fmt;
 

@@ -163,7 +163,8 @@ impl Tokenizer {
         guarded(|| self.inner.decode(ids, false))
     }
 
-    /// What goes wrong with one text, as a verb. An error is none: a vocabulary may lack characters.
+    /// What goes wrong with one text, as a verb. An error is none: a vocabulary may lack
+    /// characters.
     fn probe_with(&self, text: &str) -> Result<(), &'static str> {
         let normalised = caught(|| self.normalised_bytes(text)).map_err(|_| "fails on")?;
         if normalised > text.len() * PROBE_GROWTH {

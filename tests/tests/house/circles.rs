@@ -1,4 +1,5 @@
-//! No two files of a crate import each other, in however many steps; a module and what it contains may.
+//! No two files of a crate import each other, in however many steps; a module and what it contains
+//! may.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Rust source as tokens: words, `::` and single characters, without comments, literals and what only
+//! Rust source as tokens: words, `::`, strings and single characters, without comments and what only
 //! tests compile. Enough to read modules, imports and paths.
 
 /// The tokens of what a product build compiles in `source`.
@@ -123,8 +123,8 @@ pub fn group(tokens: &[&str]) -> usize {
     tokens.len()
 }
 
-/// How many tokens the item has that `tokens` opens with: to its semicolon or its block; a field's, an
-/// arm's to its comma.
+/// How many tokens the item has that `tokens` opens with: to its semicolon or its block; those of a
+/// field or an arm to its comma.
 fn item(tokens: &[&str]) -> usize {
     const ITEMS: [&str; 16] = [
         "#", "pub", "fn", "async", "unsafe", "const", "mod", "impl", "use", "struct", "enum", "trait",

@@ -1,5 +1,5 @@
-//! Writer of a stream's chunks: the fields that every chunk repeats, and which chunks carry usage; and
-//! what a request says of its answer.
+//! Writer of a stream's chunks: the fields that every chunk repeats, and which chunks carry usage;
+//! and what a request says of its answer.
 
 use super::super::event_buffer::EventBuffer;
 use super::super::obfuscation::encoded_len;

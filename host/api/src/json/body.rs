@@ -19,7 +19,7 @@ impl Document {
     /// 400 where the body is no JSON, nests deeper than allowed, has too many fields, or is no
     /// object.
     pub fn read(body: Bytes, limits: &RequestLimits) -> Result<Self, ApiError> {
-        let document = Self { text: body, ..Self::new(limits) };
+        let mut document = Self::new(body, limits);
         let text = document.check()?;
         match Value::new(text, &document) {
             Value::Object(_) => {}
@@ -35,7 +35,8 @@ impl Document {
             document.count_fields(1, Path::Body)?;
             fields.push([place(name), place(value)]);
         }
-        Ok(Self { fields, ..document })
+        document.fields = fields;
+        Ok(document)
     }
 
     /// The body's object.

@@ -48,10 +48,10 @@ pub struct Document {
     pub(super) fields: Vec<[Range<usize>; 2]>,
     pub(super) arena: Bump,
     /// Number of fields that may still be laid out.
-    pub(super) fields_left: Cell<usize>,
-    pub(super) max_fields: usize,
+    fields_left: Cell<usize>,
+    max_fields: usize,
     pub(super) max_depth: usize,
-    pub(super) repeated: Repeated,
+    repeated: Repeated,
 }
 
 impl Document {
@@ -86,10 +86,10 @@ impl Document {
         self.text.len()
     }
 
-    /// An empty document.
-    pub(super) fn new(limits: &RequestLimits) -> Self {
+    /// A document of this text, which isn't checked yet.
+    pub(super) fn new(text: Bytes, limits: &RequestLimits) -> Self {
         Self {
-            text: Bytes::new(),
+            text,
             fields: Vec::new(),
             arena: Bump::new(),
             fields_left: Cell::new(limits.json_fields),

@@ -9,8 +9,8 @@ use super::super::fields::shape::{COUNT, Row, Shape, Support};
 use super::path::Path;
 use super::value::Value;
 
-/// A field that yields a `T`. [`super::Object::get`] reads it, or [`super::Object::require`] if requests must
-/// have it.
+/// A field that yields a `T`. [`super::Object::get`] reads it, or [`super::Object::require`] if
+/// requests must have it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<T, const REQUIRED: bool = false> {
     /// The field's row in a table.
@@ -201,7 +201,7 @@ impl Typed for Value<'_> {
     }
 }
 
-impl<'a> Value<'a> {
+impl Value<'_> {
     /// A field of an object, without opening the object: for reading few fields of many objects.
     pub(crate) fn field<T: Copy, const R: bool>(self, field: Field<T, R>) -> Option<Self> {
         let Self::Object(object) = self else { return None };

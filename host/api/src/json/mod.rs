@@ -31,7 +31,7 @@ use crate::limits::RequestLimits;
 /// Calls `read` with `value` as a reader of requests sees it.
 #[cfg(test)]
 pub(crate) fn with_value<T>(value: &serde_json::Value, read: impl FnOnce(Value<'_>) -> T) -> T {
-    let document = Document::new(&RequestLimits::default());
+    let document = Document::new(bytes::Bytes::new(), &RequestLimits::default());
     read(Value::new(&value.to_string(), &document))
 }
 

@@ -1,5 +1,5 @@
-//! Rows of responses and conversations, as every transaction looks them up: by owner and id, and only
-//! those that are visible.
+//! Rows of responses and conversations, as every transaction looks them up: by owner and id, and
+//! only those that are visible.
 
 use rusqlite::{Row, params};
 
