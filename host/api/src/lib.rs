@@ -38,6 +38,7 @@ mod schema;
 pub mod seal;
 pub mod sse;
 pub mod stream_check;
+mod stream_rule;
 mod structured_outputs;
 mod token_ids;
 pub mod tokenize;

@@ -9,7 +9,6 @@ use super::error::ApiError;
 use super::ids::{Clock, Ids};
 use super::json::Object;
 use super::request::{ApiRequest, Defaults, read_body};
-use super::stream_check::StreamCheck;
 use super::{chat, completions, messages, responses};
 use model::{ConstraintField, StartError};
 use prompt::RenderError;
@@ -153,11 +152,6 @@ impl Protocol {
             (ConstraintField::ToolChoice, _) => "tool_choice",
             (ConstraintField::Tools, _) => "tools",
         }
-    }
-
-    /// A checker for one stream.
-    pub fn check(self) -> StreamCheck {
-        StreamCheck::new(self)
     }
 }
 

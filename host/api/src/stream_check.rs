@@ -6,31 +6,19 @@
 //! then counted as if it had come, so that what follows is judged on its own.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde_json::Value;
 
 use super::{Protocol, chat, completions, messages, responses, sse};
 
-mod rule;
-
-pub(super) use rule::{Fault, check};
-pub use rule::{Rule, Violation};
+use super::stream_rule::{EventCheck, Fault};
+pub use super::stream_rule::{Rule, Violation};
 
 /// Violations after which [`StreamCheck::read`] looks no further: a stream of something else has one
 /// in each line.
 pub const MOST_VIOLATIONS: usize = 1000;
 /// Bytes of a stream in which its protocol is looked for.
 const LOOKED_AT: usize = 1 << 20;
-
-/// Checker of the events of one protocol, in order.
-pub(super) trait EventCheck: fmt::Debug + Send {
-    /// Checks the next event, and adds what is wrong with it to `faults`.
-    fn event(&mut self, event: &Value, faults: &mut Vec<Fault>);
-
-    /// Adds what is missing at the end of the stream.
-    fn finish(&self, faults: &mut Vec<Fault>);
-}
 
 /// Checker of one stream, which may be fed while it goes out.
 #[derive(Debug)]
@@ -173,6 +161,13 @@ impl StreamCheck {
         let Fault { rule, what } = fault;
         let (kind, expected) = (kind.to_owned(), rule.expected());
         Violation { line: self.line, event: self.events, kind, rule, what, expected }
+    }
+}
+
+impl Protocol {
+    /// A checker for one stream.
+    pub fn check(self) -> StreamCheck {
+        StreamCheck::new(self)
     }
 }
 

@@ -4,12 +4,11 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use system::bounded;
 
+use crate::file_bytes::{FileBytes, FileError, map_file};
 use crate::gguf_files::GgufFiles;
-use crate::models::RandomBytes;
 
 /// Most bytes of a file that is read whole. The largest, of tokenizers, have 40 MB.
 const MOST_SMALL: u64 = 256 << 20;
@@ -23,56 +22,6 @@ pub enum ModelFiles {
     Gguf(GgufFiles),
     /// Files compiled into the binary: (name, bytes).
     Embedded(&'static [(&'static str, &'static [u8])]),
-}
-
-/// A file that couldn't be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {reason}")]
-pub struct FileError {
-    /// The file, with its directory where it has one.
-    pub file: String,
-    /// What went wrong.
-    pub reason: String,
-}
-
-/// Bytes of a model file: mapped from disk, part of the binary, computed from others, or random
-/// without a file. Cheap to clone.
-#[derive(Debug, Clone)]
-pub enum FileBytes {
-    /// Mapped read-only.
-    Mapped(Arc<memmap2::Mmap>),
-    /// In the binary.
-    Embedded(&'static [u8]),
-    /// In memory.
-    Computed(Arc<[u8]>),
-    /// Random bytes without a file, generated when they are first read.
-    Random(Arc<RandomBytes>),
-}
-
-impl FileBytes {
-    /// Releases the file's pages from this process's memory. Pages that are used again are read
-    /// from the file.
-    #[expect(unsafe_code, reason = "the call is unsafe for mappings that are written to")]
-    pub(crate) fn release_pages(&self) {
-        if let Self::Mapped(map) = self {
-            // SAFETY: the mapping is only read, so its pages are the file's. An error is ignored:
-            // the pages then stay in memory.
-            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
-        }
-    }
-}
-
-impl std::ops::Deref for FileBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Embedded(bytes) => bytes,
-            Self::Computed(bytes) => bytes,
-            Self::Random(bytes) => bytes,
-        }
-    }
 }
 
 impl ModelFiles {
@@ -127,14 +76,4 @@ impl ModelFiles {
     fn error(&self, name: &str, error: &std::io::Error) -> FileError {
         FileError { file: self.describe(name), reason: error.to_string() }
     }
-}
-
-/// Maps a file of weights.
-#[expect(unsafe_code, reason = "a memory map can be had no other way")]
-pub(crate) fn map_file(file: &File) -> std::io::Result<FileBytes> {
-    // SAFETY: the file is only read. An operator who truncates a model file under a running server
-    // gets SIGBUS, as with every mapped model; contents are validated before use and never trusted
-    // to stay valid UTF-8 or in range.
-    let map = unsafe { memmap2::Mmap::map(file) }?;
-    Ok(FileBytes::Mapped(Arc::new(map)))
 }

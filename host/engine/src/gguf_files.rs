@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use gguf::{FilePart, Gguf, GgufError};
 
-use crate::files::{FileBytes, FileError, map_file};
+use crate::file_bytes::{FileBytes, FileError, map_file};
 
 /// A model in GGUF files. Cheap to clone.
 #[derive(Debug, Clone)]

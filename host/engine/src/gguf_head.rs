@@ -2,7 +2,7 @@
 
 use gguf::{FilePart, Gguf};
 
-use crate::files::FileError;
+use crate::file_bytes::FileError;
 use crate::models::{LoadError, ModelConfig};
 
 /// Small files that are made of a header's keys, but for the configuration.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conversation::Context;
 use crate::cut::{Cut, Ends};
-use crate::losses::losses;
+use crate::losses::{is_shown, losses};
 use crate::play::Played;
 use crate::probes::{Probe, REASONING, probes};
 use crate::recorded::{Markup, Recorded};
@@ -187,19 +187,4 @@ fn unwritten(probe: &Probe, failed: NotWritten, played: &Played) -> Result<Probe
         report.is_read = Some(is_read);
     }
     Ok(report)
-}
-
-/// Whether a string stands in the text as it is or as JSON, with other characters than ASCII
-/// escaped or not.
-pub(crate) fn is_shown(string: &str, text: &str) -> bool {
-    let json = serde_json::Value::from(string).to_string();
-    let inner = &json[1..json.len() - 1];
-    let escape = |c: char| if c.is_ascii() { c.to_string() } else { utf16(c) };
-    let ascii: String = inner.chars().map(escape).collect();
-    [string, inner, &ascii].iter().any(|spelt| text.contains(spelt))
-}
-
-fn utf16(c: char) -> String {
-    let units = c.encode_utf16(&mut [0; 2]).to_vec();
-    units.iter().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"))
 }

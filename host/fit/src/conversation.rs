@@ -4,7 +4,8 @@ use jinja::{Error, Origin, Text, Value};
 use prompt::spell_call_id;
 use serde_json::json;
 
-use crate::probes::TOOLS;
+/// Names of the declared tools.
+pub(crate) const TOOLS: [&str; 3] = ["zqalpha", "zqbeta", "zqgamma"];
 
 /// Where a probe's turn stands in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

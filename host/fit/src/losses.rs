@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use parser_kit::case::{Case, CaseItem, Status};
 use serde_json::{Value, json};
 
-use crate::check::is_shown;
 use crate::conversation::{Context, Turn};
 use crate::report::CaseReport;
 use crate::template::{ARGUMENTS, declaration};
@@ -110,4 +109,19 @@ impl Items {
         }
         lost
     }
+}
+
+/// Whether a string stands in the text as it is or as JSON, with other characters than ASCII
+/// escaped or not.
+pub(crate) fn is_shown(string: &str, text: &str) -> bool {
+    let json = serde_json::Value::from(string).to_string();
+    let inner = &json[1..json.len() - 1];
+    let escape = |c: char| if c.is_ascii() { c.to_string() } else { utf16(c) };
+    let ascii: String = inner.chars().map(escape).collect();
+    [string, inner, &ascii].iter().any(|spelt| text.contains(spelt))
+}
+
+fn utf16(c: char) -> String {
+    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+    units.iter().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"))
 }

@@ -5,8 +5,9 @@ use parser_kit::case::{CaseItem, Piece, Status, by_marker};
 use parsers::conformance::{ParserSource, Recording, play_case};
 use serde_json::{Value, json};
 
+use crate::conversation::TOOLS;
 use crate::cut::Cut;
-use crate::probes::{Declared, Probe, TOOLS, parameters};
+use crate::probes::{Declared, Probe, parameters};
 use crate::report::Difference;
 
 /// Sizes of chunks in characters.

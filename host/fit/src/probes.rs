@@ -3,10 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::conversation::Turn;
+use crate::conversation::{TOOLS, Turn};
 
-/// Names of the declared tools.
-pub(crate) const TOOLS: [&str; 3] = ["zqalpha", "zqbeta", "zqgamma"];
 pub(crate) const REASONING: &str = "zqreason first\nthen zqreasonend";
 const TEXT: &str = "zqtext first\nthen zqtextend";
 /// Bytes of the long string.

@@ -6,7 +6,8 @@ use parser_kit::case::{Case, CaseItem};
 use parsers::conformance::{ParserSource, Recording, play_case};
 use serde_json::{Value, json};
 
-use crate::probes::{Declared, Probe, TOOLS, parameters};
+use crate::conversation::TOOLS;
+use crate::probes::{Declared, Probe, parameters};
 use crate::report::RecordedReport;
 use crate::writer::Writer;
 

@@ -7,8 +7,8 @@ use model::TemplateFiles;
 use serde_json::json;
 use system::CpuBudget;
 
-use crate::conversation::{Carrier, Context, Conversations, Reasoning, Turn};
-use crate::probes::{Declared, Probe, TOOLS, parameters};
+use crate::conversation::{Carrier, Context, Conversations, Reasoning, TOOLS, Turn};
+use crate::probes::{Declared, Probe, parameters};
 
 /// CPU time of one run.
 const TIME: Duration = Duration::from_secs(5);

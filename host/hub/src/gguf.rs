@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use engine::split_gguf_name;
 
 use super::name::{GgufSelector, is_gguf, is_plain_path, stem};
-use super::pull::size;
+use super::size::size;
 
 /// Parts of the names of files that are no models: projectors of images, statistics, and draft
 /// heads (as llama.cpp leaves them out).

@@ -18,6 +18,7 @@ mod listing;
 mod name;
 mod pace;
 mod pull;
+mod size;
 mod token;
 mod tries;
 
@@ -30,7 +31,8 @@ use self::cache::Cache;
 pub use self::error::HubError;
 use self::gguf::NoChoice;
 pub use self::name::{HubName, is_gguf};
-pub use self::pull::{DownloadProgress, PlannedFile, Pull, size};
+pub use self::pull::{DownloadProgress, PlannedFile, Pull};
+pub use self::size::size;
 
 /// What of a model is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

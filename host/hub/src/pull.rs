@@ -14,6 +14,7 @@ use super::client::HubClient;
 use super::files::{self, CONFIG};
 use super::header;
 use super::listing::{HubFile, Listing};
+use super::size::size;
 use super::{HubError, HubName, Need};
 
 /// Files that are downloaded at a time.
@@ -210,16 +211,6 @@ impl Pull {
 /// Sum of sizes; the hub may list any.
 fn total(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
-}
-
-/// A size for people, in powers of ten as disks have them.
-pub fn size(bytes: u64) -> String {
-    let (unit, name) = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")]
-        .into_iter()
-        .find(|(unit, _)| bytes >= *unit)
-        .unwrap_or((1, "B"));
-    let (whole, tenth) = (bytes / unit, bytes % unit * 10 / unit);
-    if unit == 1 || whole >= 100 { format!("{whole} {name}") } else { format!("{whole}.{tenth} {name}") }
 }
 
 /// Whether nothing may be downloaded, in the words that Hugging Face's own tools take.

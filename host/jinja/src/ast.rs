@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::filters::Filter;
-use crate::is_tests::Test;
+use crate::names::{Filter, Test};
 use crate::text::Text;
 use crate::value::Value;
 

@@ -3,65 +3,15 @@
 use std::sync::Arc;
 
 use crate::arguments::Arguments;
+use crate::arithmetic;
 use crate::ast::{BinaryOp, CompareOp};
 use crate::error::{Error, Result};
 use crate::eval::{Object, Run};
-use crate::filters::Filter;
 use crate::methods;
-use crate::number;
+use crate::names::{Filter, Test};
 use crate::value::Value;
 
-/// A test by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Test(&'static str);
-
-const NAMES: [&str; 39] = [
-    "odd",
-    "even",
-    "divisibleby",
-    "defined",
-    "undefined",
-    "filter",
-    "test",
-    "none",
-    "boolean",
-    "false",
-    "true",
-    "integer",
-    "float",
-    "lower",
-    "upper",
-    "string",
-    "mapping",
-    "number",
-    "sequence",
-    "iterable",
-    "callable",
-    "sameas",
-    "escaped",
-    "in",
-    "==",
-    "eq",
-    "equalto",
-    "!=",
-    "ne",
-    ">",
-    "gt",
-    "greaterthan",
-    "ge",
-    ">=",
-    "<",
-    "lt",
-    "lessthan",
-    "<=",
-    "le",
-];
-
 impl Test {
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        NAMES.iter().find(|known| **known == name).map(|name| Self(name))
-    }
-
     fn compare_op(self) -> Option<CompareOp> {
         Some(match self.0 {
             "==" | "eq" | "equalto" => CompareOp::Equal,
@@ -161,7 +111,7 @@ impl Run<'_> {
         if let Value::Text(text) = value {
             return methods::percent::format(self, text, divisor);
         }
-        number::arithmetic(BinaryOp::Mod, value, divisor)?.ok_or_else(|| {
+        arithmetic::arithmetic(BinaryOp::Mod, value, divisor)?.ok_or_else(|| {
             let (left, right) = (self.type_name(value), self.type_name(divisor));
             Error::runtime(format!("unsupported operand type(s) for %: '{left}' and '{right}'"))
         })

@@ -22,6 +22,7 @@
 #![expect(clippy::similar_names, reason = "start, stop and step are Python's names, caller is jinja2's")]
 
 mod arguments;
+mod arithmetic;
 mod ast;
 mod clock;
 mod error;
@@ -30,7 +31,9 @@ mod filters;
 mod is_tests;
 mod json;
 mod lexer;
+mod markup;
 mod methods;
+mod names;
 mod number;
 mod parser;
 mod print;

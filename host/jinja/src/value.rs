@@ -12,6 +12,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use crate::error::{Error, Result};
+use crate::number::Number;
 use crate::text::{Origin, Text};
 
 /// Maximum nesting of lists and objects. Deeper ones could overflow the stack of what walks them.
@@ -172,6 +173,13 @@ impl Value {
         number.to_i64().map_or_else(|| Self::BigInt(Arc::new(number)), Self::Int)
     }
 
+    pub(crate) fn of_number(number: Number) -> Self {
+        match number {
+            Number::Int(number) => Self::integer(number),
+            Number::Float(number) => Self::Float(number),
+        }
+    }
+
     /// Length as an integer.
     pub(crate) fn count(count: usize) -> Self {
         i64::try_from(count).map_or(Self::Int(i64::MAX), Self::Int)
@@ -210,6 +218,25 @@ impl Value {
 
     pub(crate) fn is_number(&self) -> bool {
         matches!(self, Self::Bool(_) | Self::Int(_) | Self::BigInt(_) | Self::Float(_))
+    }
+
+    /// The number; `None` for other values.
+    pub(crate) fn number(&self) -> Option<Number> {
+        Some(match self {
+            Self::Bool(flag) => Number::Int(BigInt::from(u8::from(*flag))),
+            Self::Int(number) => Number::Int(BigInt::from(*number)),
+            Self::BigInt(number) => Number::Int((**number).clone()),
+            Self::Float(number) => Number::Float(*number),
+            _ => return None,
+        })
+    }
+
+    /// Order of two numbers; `None` if one of them is NaN or no number.
+    fn number_order(&self, other: &Self) -> Option<Ordering> {
+        if let (Self::Int(a), Self::Int(b)) = (self, other) {
+            return Some(a.cmp(b));
+        }
+        self.number()?.order(&other.number()?)
     }
 
     /// Python's name of the value's type.
@@ -274,9 +301,7 @@ impl Value {
             (Self::Function(a), Self::Function(b)) => a == b,
             (Self::Macro(a), Self::Macro(b)) => a == b,
             (Self::Object(a), Self::Object(b)) => a == b,
-            _ if self.is_number() && other.is_number() => {
-                crate::number::compare(self, other) == Some(Ordering::Equal)
-            }
+            _ if self.is_number() && other.is_number() => self.number_order(other) == Some(Ordering::Equal),
             _ => false,
         }
     }
@@ -296,7 +321,7 @@ impl Value {
                 }
             }
             (Self::Undefined(missing), _) | (_, Self::Undefined(missing)) => Err(missing.error()),
-            _ if self.is_number() && other.is_number() => Ok(crate::number::compare(self, other)),
+            _ if self.is_number() && other.is_number() => Ok(self.number_order(other)),
             _ => Err(Error::runtime(format!(
                 "'{operator}' not supported between instances of '{}' and '{}'",
                 self.type_name(),
@@ -435,4 +460,14 @@ impl Equivalent<Key> for Name<'_> {
     fn equivalent(&self, key: &Key) -> bool {
         key.0.as_str() == Some(self.0)
     }
+}
+
+/// Number of items of a range.
+pub(crate) fn range_len([start, stop, step]: &[i64; 3]) -> usize {
+    let (distance, step) = match step {
+        0 => return 0,
+        1.. => (i128::from(*stop) - i128::from(*start), i128::from(*step)),
+        _ => (i128::from(*start) - i128::from(*stop), -i128::from(*step)),
+    };
+    usize::try_from((distance + step - 1) / step).unwrap_or(if distance > 0 { usize::MAX } else { 0 })
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::factory::ParserFactory;
 use super::none::NoParser;
-use super::table::TableSource;
+use super::source::TableSource;
 use super::version::ContractVersion;
 use contract::{Descriptor, Fault, Request, SendParser};
 use grammar::{Template, TemplateError};

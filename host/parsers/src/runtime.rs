@@ -10,11 +10,8 @@ use super::cache::CompileCache;
 use super::compiled::CompiledComponents;
 use super::error::PluginLoadError;
 use super::instance_limits::TABLE_ELEMENTS;
-use super::load::{self, FileFacts};
-use super::plugin::Plugin;
 use super::sandbox::Sandbox;
-use super::source::PluginSource;
-use super::table::TableSource;
+use super::source::{PluginSource, TableSource};
 use super::ticker::Ticker;
 use crate::ParserLimits;
 
@@ -117,45 +114,6 @@ impl Runtime {
             }
             at_hand => Ok(at_hand.clone()),
         }
-    }
-
-    /// Returns what a plugin's file says of it, without compiling the plugin. [`Self::load`] checks
-    /// that its section is right.
-    ///
-    /// # Errors
-    /// The plugin and the problem: [`super::LoadProblem::Options`] if it describes itself with
-    /// options only.
-    pub fn describe(&self, source: &PluginSource) -> Result<FileFacts, PluginLoadError> {
-        load::describe(self, source)
-            .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
-    }
-
-    /// Reads, checks and compiles a plugin (once for all that are loaded at the same time), and
-    /// calls its `describe`. `options` are the operator's settings for it. Takes about 100 ms of
-    /// CPU time where it must be compiled: not for the serving path.
-    ///
-    /// # Errors
-    /// The plugin and the problem.
-    pub fn load(
-        &self,
-        source: &PluginSource,
-        options: &[(String, String)],
-    ) -> Result<Arc<Plugin>, PluginLoadError> {
-        load::load(self, self.cache.as_ref(), source, options)
-            .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
-    }
-
-    /// As [`Self::load`], for a plugin that is used once: its machine code isn't written to disk.
-    ///
-    /// # Errors
-    /// The plugin and the problem.
-    pub fn load_once(
-        &self,
-        source: &PluginSource,
-        options: &[(String, String)],
-    ) -> Result<Arc<Plugin>, PluginLoadError> {
-        load::load(self, None, source, options)
-            .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 }
 

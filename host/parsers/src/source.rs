@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use super::digest::digest;
 use super::error::LoadProblem;
-use super::table::TableSource;
 
 /// Parsers in the binary: the name (`qwen3`) and the bytes of each.
 pub type Shipped = [(&'static str, &'static [u8])];
@@ -33,6 +32,17 @@ pub enum PluginSource {
     },
     /// A table, and the component that reads tables.
     Table(TableSource),
+}
+
+/// A table and the component that reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSource {
+    /// Name for messages: that of a shipped table, or the file's path.
+    pub(super) name: String,
+    /// Content of the file.
+    pub(super) text: Cow<'static, str>,
+    /// The component that reads tables.
+    pub(super) reader: Box<PluginSource>,
 }
 
 impl PluginSource {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::{LoadProblem, one_line};
-use super::source::{PluginSource, files_in, read_file};
+use super::source::{PluginSource, TableSource, files_in, read_file};
 
 /// Folder of tables in the plugins folder.
 const FOLDER: &str = "tables";
@@ -24,17 +24,6 @@ pub const TABLE_OPTION: &str = "response_template";
 
 /// Tables in the binary: the name (`seed-oss`) and the text of each.
 pub type ShippedTables = [(&'static str, &'static str)];
-
-/// A table and the component that reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableSource {
-    /// Name for messages: that of a shipped table, or the file's path.
-    pub(super) name: String,
-    /// Content of the file.
-    pub(super) text: Cow<'static, str>,
-    /// The component that reads tables.
-    pub(super) reader: Box<PluginSource>,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

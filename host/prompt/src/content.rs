@@ -7,8 +7,6 @@
 
 use std::fmt;
 
-use super::conversation::Role;
-
 /// Content of a message.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Content {
@@ -110,43 +108,6 @@ impl<T: AsRef<str>> FromIterator<T> for Content {
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_list() { f.debug_list().entries(self.parts()).finish() } else { self.joined.fmt(f) }
-    }
-}
-
-/// Form in which a template takes the content of a role's messages (`render/probe_content.rs` finds
-/// it).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum ContentForm {
-    /// Strings; parts are joined.
-    #[default]
-    Text,
-    /// Lists of parts; a text is the only part.
-    Parts,
-    /// Lists whose first part alone is shown; everything is joined to it.
-    OnePart,
-    /// Strings and lists, each as the client sent it.
-    AsSent,
-}
-
-/// Form in which a template takes the content of each role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct ContentForms {
-    /// Of instructions, those by the application included.
-    pub(super) system: ContentForm,
-    pub(super) user: ContentForm,
-    pub(super) assistant: ContentForm,
-    pub(super) tool: ContentForm,
-}
-
-impl ContentForms {
-    /// The form for messages of `role`.
-    pub(super) fn of(self, role: Role) -> ContentForm {
-        match role {
-            Role::System | Role::Developer => self.system,
-            Role::User => self.user,
-            Role::Assistant => self.assistant,
-            Role::Tool => self.tool,
-        }
     }
 }
 

@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 use engine::{FileError, ModelFiles};
 use serde_json::Value;
 
-use super::generation_defaults;
-
 /// Error about a model file that can't be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {reason}; {remedy}")]
@@ -65,6 +63,7 @@ const SPECIAL_TOKENS: [&str; 7] =
 const TEMPLATE_FILE: &str = "chat_template.jinja";
 /// Template for conversations with tools, beside [`TEMPLATE_FILE`].
 const TOOL_TEMPLATE_FILE: &str = "additional_chat_templates/tool_use.jinja";
+pub(super) const GENERATION_FILE: &str = "generation_config.json";
 pub(super) const CONFIG_FILE: &str = "tokenizer_config.json";
 /// Files in which older processors keep the template, under the same key as [`CONFIG_FILE`].
 const PROCESSOR_FILES: [&str; 2] = ["chat_template.json", "processor_config.json"];
@@ -73,7 +72,7 @@ const PROCESSOR_FILES: [&str; 2] = ["chat_template.json", "processor_config.json
 const SPECIAL_TOKENS_FILE: &str = "special_tokens_map.json";
 /// Files that are read where a model has them, beside its tokenizer.
 pub const PROMPT_FILES: [&str; 7] = [
-    generation_defaults::FILE,
+    GENERATION_FILE,
     CONFIG_FILE,
     TEMPLATE_FILE,
     TOOL_TEMPLATE_FILE,

@@ -7,7 +7,7 @@
 use engine::ModelFiles;
 use serde_json::Value;
 
-use super::files::{ChatFilesError, read_json};
+use super::files::{ChatFilesError, GENERATION_FILE, read_json};
 use super::tokenizer::Tokenizer;
 
 /// Generation defaults of a model; `None` for a parameter that its files don't set.
@@ -28,8 +28,6 @@ pub struct GenerationDefaults {
     pub repetition_penalty: Option<f32>,
 }
 
-pub(super) const FILE: &str = "generation_config.json";
-
 /// Parameters of GGUF files where their keys set none: those of llama.cpp, with which people run
 /// such files. At temperature 1, with nothing cut off, a small model at four bits writes nonsense.
 const OF_GGUF: GenerationDefaults = GenerationDefaults {
@@ -49,8 +47,8 @@ impl GenerationDefaults {
         tokenizer: &Tokenizer,
         eos_token: Option<&str>,
     ) -> Result<Self, ChatFilesError> {
-        let generation = read_json(files, FILE)?.unwrap_or(Value::Null);
-        let mut eos_token_ids = ids(files, FILE, &generation)?;
+        let generation = read_json(files, GENERATION_FILE)?.unwrap_or(Value::Null);
+        let mut eos_token_ids = ids(files, GENERATION_FILE, &generation)?;
         if eos_token_ids.is_empty() {
             let config = read_json(files, "config.json")?.unwrap_or(Value::Null);
             eos_token_ids = ids(files, "config.json", &config)?;
@@ -113,13 +111,13 @@ fn number(
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     #[expect(clippy::cast_possible_truncation, reason = "sampling parameters are f32")]
     let number = value.as_f64().map(|number| number as f32).filter(|&number| valid(number));
-    number.map(Some).ok_or_else(|| invalid_value(files, FILE, key, value))
+    number.map(Some).ok_or_else(|| invalid_value(files, GENERATION_FILE, key, value))
 }
 
 fn count(files: &ModelFiles, config: &Value, key: &str) -> Result<Option<u32>, ChatFilesError> {
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-    count.map(Some).ok_or_else(|| invalid_value(files, FILE, key, value))
+    count.map(Some).ok_or_else(|| invalid_value(files, GENERATION_FILE, key, value))
 }
 
 fn invalid_value(files: &ModelFiles, file: &str, key: &str, value: &Value) -> ChatFilesError {

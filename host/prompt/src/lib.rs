@@ -10,6 +10,7 @@
 
 mod added;
 mod content;
+mod content_forms;
 mod conversation;
 mod detokenizer;
 mod files;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::ModelFiles;
 use jinja::{Origin, Output, Value};
 
-use super::content::ContentForms;
+use super::content_forms::ContentForms;
 use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
 use super::segments::{ControlTokens, Segment, push_text, split_common};

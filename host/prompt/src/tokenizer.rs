@@ -22,7 +22,7 @@ use super::files::{CONFIG_FILE, ChatFilesError, read_json, read_text};
 use super::segments::Segment;
 use super::tiktoken;
 use super::token_bytes::{Alphabet, Spelling, TokenBytes};
-use super::tokenizer_check::{TextSteps, probe};
+use super::tokenizer_check::{PROBE_GROWTH, TextSteps, probe};
 use system::panics::{Panicked, caught};
 
 /// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no
@@ -94,7 +94,7 @@ impl Tokenizer {
             vocab_size,
             bytes: OnceLock::new(),
         };
-        probe(&tokenizer).map(|()| tokenizer)
+        probe(|text| tokenizer.probe_with(text)).map(|()| tokenizer)
     }
 
     /// Checks that a model whose embedding has so many rows has one for each token that a text may
@@ -163,24 +163,24 @@ impl Tokenizer {
         guarded(|| self.inner.decode(ids, false))
     }
 
-    /// [`Self::encode_text`] for a probe, to which only a panic matters.
-    pub(super) fn try_encode(&self, text: &str) -> Result<Vec<u32>, Panicked> {
+    /// What goes wrong with one text, as a verb. An error is none: a vocabulary may lack
+    /// characters.
+    fn probe_with(&self, text: &str) -> Result<(), &'static str> {
+        let normalised = caught(|| self.normalised_bytes(text)).map_err(|_| "fails on")?;
+        if normalised > text.len() * PROBE_GROWTH {
+            return Err("makes more than 16 bytes of each of");
+        }
         let (text, splits) = self.split_segments(&[Segment::Text(text.to_owned())]);
-        caught(|| self.encode_splits(&text, &splits).unwrap_or_default())
-    }
-
-    /// [`Self::decode`] for a probe, to which only a panic matters.
-    pub(super) fn try_decode(&self, ids: &[u32]) -> Result<(), Panicked> {
-        caught(|| drop(self.inner.decode(ids, false)))
+        let ids =
+            caught(|| self.encode_splits(&text, &splits).unwrap_or_default()).map_err(|_| "fails on")?;
+        caught(|| drop(self.inner.decode(&ids, false))).map_err(|_| "fails to write")
     }
 
     /// Length of the text as the normalizer leaves it, in bytes; 0 if it refuses the text.
-    pub(super) fn normalised_bytes(&self, text: &str) -> Result<usize, Panicked> {
-        let Some(normalizer) = self.inner.get_normalizer() else { return Ok(text.len()) };
-        caught(|| {
-            let mut text = NormalizedString::from(text);
-            normalizer.normalize(&mut text).map_or(0, |()| text.get().len())
-        })
+    fn normalised_bytes(&self, text: &str) -> usize {
+        let Some(normalizer) = self.inner.get_normalizer() else { return text.len() };
+        let mut text = NormalizedString::from(text);
+        normalizer.normalize(&mut text).map_or(0, |()| text.get().len())
     }
 
     /// Returns the bytes of one token, which may be a part of a character. Empty for an unknown id.

@@ -13,14 +13,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use system::cpu_clock::thread_cpu_time;
 
-use super::tokenizer::Tokenizer;
-
 /// Longest text that a step puts in place of another, in bytes.
 const LONGEST: usize = 64;
 /// Most bytes that all steps together may make of one, by what the file says of each.
 const MOST_GROWTH: usize = 1 << 14;
 /// Most bytes of a normalised probe for each of its own.
-const PROBE_GROWTH: usize = 16;
+pub(super) const PROBE_GROWTH: usize = 16;
 /// Most CPU time of a probe. Usual tokenizers take a millisecond.
 const PROBE_TIME: Duration = Duration::from_secs(1);
 /// Lengths of probes, in characters.
@@ -101,14 +99,14 @@ fn longest_entry(map: &str) -> Result<usize, String> {
     Ok(texts.split(|byte| *byte == 0).map(<[u8]>::len).max().unwrap_or(0))
 }
 
-/// Tries the tokenizer with texts of one kind of characters each. The error is a reason.
-pub(super) fn probe(tokenizer: &Tokenizer) -> Result<(), String> {
+/// Tries the tokenizer with texts of one kind of characters each; `probe_with` says what goes wrong
+/// with one, as a verb. The error is a reason.
+pub(super) fn probe(probe_with: impl Fn(&str) -> Result<(), &'static str>) -> Result<(), String> {
     for length in PROBE_LENGTHS {
         for repeated in PROBES {
             let text: String = repeated.chars().cycle().take(length).collect();
             let began = thread_cpu_time();
-            probe_with(tokenizer, &text)
-                .map_err(|what| format!("it {what} a text of {} bytes", text.len()))?;
+            probe_with(&text).map_err(|what| format!("it {what} a text of {} bytes", text.len()))?;
             if thread_cpu_time().saturating_sub(began) > PROBE_TIME {
                 let most = PROBE_TIME.as_millis();
                 return Err(format!("it takes more than {most} ms for a text of {} bytes", text.len()));
@@ -116,14 +114,4 @@ pub(super) fn probe(tokenizer: &Tokenizer) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// What goes wrong with one text, as a verb. An error is none: a vocabulary may lack characters.
-fn probe_with(tokenizer: &Tokenizer, text: &str) -> Result<(), &'static str> {
-    let normalised = tokenizer.normalised_bytes(text).map_err(|_| "fails on")?;
-    if normalised > text.len() * PROBE_GROWTH {
-        return Err("makes more than 16 bytes of each of");
-    }
-    let ids = tokenizer.try_encode(text).map_err(|_| "fails on")?;
-    tokenizer.try_decode(&ids).map_err(|_| "fails to write").map(drop)
 }

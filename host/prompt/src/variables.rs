@@ -7,7 +7,8 @@
 use jinja::{Error, Origin, Text, Value};
 use serde::de::IgnoredAny;
 
-use super::content::{Content, ContentForm, ContentForms};
+use super::content::Content;
+use super::content_forms::{ContentForm, ContentForms};
 use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 
 /// How a template takes the arguments of earlier calls.

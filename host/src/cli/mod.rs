@@ -34,6 +34,7 @@ mod replay;
 mod run;
 mod seal;
 mod serve;
+mod serve_arguments;
 mod settings_file;
 mod shell;
 mod stderr;
@@ -53,6 +54,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::{ConfigError, Parsed};
 use net::printable::Escaped;
 use reload::Reload;
+use serve_arguments::ServeArguments;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]
@@ -65,7 +67,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     /// Serve models over HTTP: Responses API, Chat Completions, Messages, Completions.
-    Serve(Box<serve::ServeArguments>),
+    Serve(Box<ServeArguments>),
     /// Ask a model one question: text on stdout, the way it ended as the exit status.
     Run(Box<run::RunArguments>),
     /// Talk with a model in this terminal.

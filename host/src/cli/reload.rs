@@ -13,7 +13,7 @@ use tokio::signal::unix::Signal;
 
 use super::config::{ConfigError, Parsed};
 use super::log::set_level;
-use super::serve::ServeArguments;
+use super::serve_arguments::ServeArguments;
 use super::{Command, one_line, parse, reason};
 
 /// Level of the log from which on lines are written, where neither a switch nor `RUST_LOG` says it.

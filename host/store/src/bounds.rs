@@ -15,6 +15,8 @@ pub const ITEM_BYTES: u64 = 100;
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 /// Reading something renews its age, but at most this often: a read is no write otherwise.
 pub(crate) const TOUCH: Duration = Duration::from_hours(1);
+/// Responses that one sweep takes over.
+pub(crate) const SWEPT: usize = 64;
 
 /// The bounds of a store.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 //! of property tests and fuzz targets.
 
 use super::case::{MarkerMode, Piece, by_marker};
-use super::{AT_ONCE, Head, Item, Script};
-use contract::{FinishReason, Payload, Request};
+use super::items::json_calls;
+use super::{AT_ONCE, Item, Script};
+use contract::{FinishReason, Request};
 use parser_sdk::Parser;
 
 /// Breaks `output` off at up to `breaks` places, evenly spread (never inside a marker), as the
@@ -92,12 +93,6 @@ fn at_once(request: &Request) -> Request {
     let mut request = request.clone();
     request.options.push(AT_ONCE.map(String::from).into());
     request
-}
-
-/// The calls with JSON arguments.
-pub(super) fn json_calls(items: &[Item]) -> Vec<&Item> {
-    let is_json = |item: &&Item| matches!(&item.head, Head::ToolCall(call) if call.payload == Payload::Json);
-    items.iter().filter(is_json).collect()
 }
 
 /// Number of places where the stream may break off before the end of this piece.

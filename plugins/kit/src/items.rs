@@ -60,3 +60,9 @@ impl From<turn::Item> for Item {
         Self { head, text: item.text, complete: item.status == ItemStatus::Completed }
     }
 }
+
+/// The calls with JSON arguments.
+pub(super) fn json_calls(items: &[Item]) -> Vec<&Item> {
+    let is_json = |item: &&Item| matches!(&item.head, Head::ToolCall(call) if call.payload == Payload::Json);
+    items.iter().filter(is_json).collect()
+}

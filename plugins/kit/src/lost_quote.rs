@@ -3,8 +3,8 @@
 //! the whole call. Native tests and `host parser test` check it by the same streams.
 
 use super::Item;
-use super::broken_off::json_calls;
 use super::case::Piece;
+use super::items::json_calls;
 
 /// Most strings' places of one call at which its rest is left out.
 const PLACES: usize = 16;

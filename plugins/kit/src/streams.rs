@@ -4,9 +4,10 @@
 //! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others;
 //! a stream that fails is shown at its shortest (`explore`).
 
-use super::broken_off::{json_calls, play_tokens};
+use super::broken_off::play_tokens;
 use super::case::by_marker;
 use super::explore::{Explorer, Random, without_one};
+use super::items::json_calls;
 use super::{agree, check_broken_off, play};
 use contract::{FinishReason, Request};
 use parser_sdk::Parser;

@@ -10,8 +10,7 @@ use super::chunks::{
     AssistantMessage, CallDelta, CallPart, ChunkChoice, CompletionChoice, Delta, MessageToolCall, PartDelta,
 };
 use super::logprobs::{ChosenToken, ContentLogprobs};
-use super::machine::OutputOptions;
-use super::stream::Stream;
+use super::stream::{OutputOptions, Stream};
 use contract::Payload;
 use model::{RawStep, RawTurn};
 use turn::{self, ItemHead, TurnEnd, TurnEvent};

@@ -9,7 +9,7 @@ use super::super::ids::Ids;
 use super::super::machine::{Machine, Record};
 use super::choice::ChoiceMachine;
 use super::chunks::Completion;
-use super::stream::Stream;
+use super::stream::{OutputOptions, Stream};
 use model::{RawStep, RawTurn};
 use turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 
@@ -27,22 +27,6 @@ pub struct ChatMachine {
     failure: Option<TurnFailure>,
     /// Number of events that the answer's end wrote.
     closing: usize,
-}
-
-/// Options of a request that decide what its answer holds.
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of the request")]
-pub(super) struct OutputOptions {
-    /// Number of choices.
-    pub(super) n: u32,
-    /// Whether the answer lists the tokens of the content with their log-probabilities.
-    pub(super) logprobs: bool,
-    /// Whether the answer has the token ids of prompt and output.
-    pub(super) token_ids: bool,
-    /// Whether a stream has a last chunk with the usage.
-    pub(super) include_usage: bool,
-    /// Whether chunks are padded.
-    pub(super) obfuscate: bool,
 }
 
 impl ChatMachine {

@@ -1,9 +1,26 @@
-//! Writer of a stream's chunks: the fields that every chunk repeats, and which chunks carry usage.
+//! Writer of a stream's chunks: the fields that every chunk repeats, and which chunks carry usage;
+//! and what a request says of its answer.
 
 use super::super::event_buffer::EventBuffer;
 use super::super::obfuscation::encoded_len;
 use super::chunks::{Chunk, ChunkChoice, ChunkUsage};
 use turn::Usage;
+
+/// Options of a request that decide what its answer holds.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the request")]
+pub(super) struct OutputOptions {
+    /// Number of choices.
+    pub(super) n: u32,
+    /// Whether the answer lists the tokens of the content with their log-probabilities.
+    pub(super) logprobs: bool,
+    /// Whether the answer has the token ids of prompt and output.
+    pub(super) token_ids: bool,
+    /// Whether a stream has a last chunk with the usage.
+    pub(super) include_usage: bool,
+    /// Whether chunks are padded.
+    pub(super) obfuscate: bool,
+}
 
 /// Writer of one stream's chunks.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::super::error::ApiError;
-use super::scan::{self, Values};
-use super::{Object, Path, Value};
+use super::path::Path;
+use super::scan;
 use crate::limits::RequestLimits;
 
 /// Most repeated names that are kept of one body.
@@ -42,10 +42,10 @@ impl Repeated {
 /// Owner of a body's text, and of the memory that its reading takes.
 pub struct Document {
     /// A JSON object that was checked whole.
-    text: Bytes,
+    pub(super) text: Bytes,
     /// Places in the text of the object's names and values, so that it isn't cut into them again by
     /// each reader.
-    fields: Vec<[Range<usize>; 2]>,
+    pub(super) fields: Vec<[Range<usize>; 2]>,
     pub(super) arena: Bump,
     /// Number of fields that may still be laid out.
     fields_left: Cell<usize>,
@@ -55,33 +55,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a body, which must be one JSON object.
-    ///
-    /// # Errors
-    /// 400 where the body is no JSON, nests deeper than allowed, has too many fields, or is no
-    /// object.
-    pub fn read(body: Bytes, limits: &RequestLimits) -> Result<Self, ApiError> {
-        let document = Self { text: body, ..Self::new(limits) };
-        let text = document.check()?;
-        match Value::new(text, &document) {
-            Value::Object(_) => {}
-            other => return Err(Path::Body.expected("a JSON object", other)),
-        }
-        let place = |part: &str| {
-            let at = part.as_ptr().addr() - document.text.as_ptr().addr();
-            at..at + part.len()
-        };
-        let mut values = Values::inside(text);
-        let mut fields = Vec::new();
-        while let (Some(name), Some(value)) = (values.next(), values.next()) {
-            document.count_fields(1, Path::Body)?;
-            fields.push([place(name), place(value)]);
-        }
-        Ok(Self { fields, ..document })
-    }
-
     /// The text of the body's value, once its syntax was checked.
-    fn check(&self) -> Result<&str, ApiError> {
+    pub(super) fn check(&self) -> Result<&str, ApiError> {
         let not_json = |error: &dyn std::fmt::Display| {
             ApiError::invalid(None, format!("body: not valid JSON: {error}")).with_code("invalid_json")
         };
@@ -101,20 +76,6 @@ impl Document {
         &self.text
     }
 
-    /// The body's object.
-    pub fn body(&self) -> Object<'_> {
-        let part = |place: &Range<usize>| {
-            let part = std::str::from_utf8(&self.text[place.clone()]);
-            Value::new(part.expect("the whole body has been checked"), self)
-        };
-        let field = |[name, value]: &[Range<usize>; 2]| {
-            (part(name).as_str().expect("names are strings"), part(value))
-        };
-        let fields = self.arena.alloc_slice_fill_iter(self.fields.iter().map(field));
-        self.note_repeated(fields, Path::Body);
-        Object::of_body(fields, self)
-    }
-
     /// Gives back what readers have laid out so far.
     pub fn reset(&mut self) {
         self.arena.reset();
@@ -125,10 +86,10 @@ impl Document {
         self.text.len()
     }
 
-    /// An empty document.
-    pub(super) fn new(limits: &RequestLimits) -> Self {
+    /// A document of this text, which isn't checked yet.
+    pub(super) fn new(text: Bytes, limits: &RequestLimits) -> Self {
         Self {
-            text: Bytes::new(),
+            text,
             fields: Vec::new(),
             arena: Bump::new(),
             fields_left: Cell::new(limits.json_fields),
@@ -144,7 +105,7 @@ impl Document {
     }
 
     /// Notes names that stand more than once among the fields of the object at `path`.
-    pub(super) fn note_repeated(&self, fields: &[(&str, Value<'_>)], path: Path<'_>) {
+    pub(super) fn note_repeated<T>(&self, fields: &[(&str, T)], path: Path<'_>) {
         if fields.len() <= FEW_FIELDS {
             for (at, (name, _)) in fields.iter().enumerate() {
                 if fields[..at].iter().any(|(other, _)| other == name) {

@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 
 use super::super::error::ApiError;
-use super::super::fields::{ANY_OBJECT, COUNT, Row, Shape, Support};
-use super::{List, Object, Path, Value};
+use super::super::fields::shape::{COUNT, Row, Shape, Support};
+use super::path::Path;
+use super::value::Value;
 
-/// A field that yields a `T`. [`Object::get`] reads it, or [`Object::require`] if requests must
-/// have it.
+/// A field that yields a `T`. [`super::Object::get`] reads it, or [`super::Object::require`] if
+/// requests must have it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<T, const REQUIRED: bool = false> {
     /// The field's row in a table.
@@ -55,7 +56,7 @@ impl<T: Typed> Field<T> {
     }
 }
 
-/// A whole number up to a bound that the operator sets: [`Object::up_to`] reads it.
+/// A whole number up to a bound that the operator sets: [`super::Object::up_to`] reads it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum UpTo {}
 
@@ -189,27 +190,6 @@ impl Typed for f64 {
     }
 }
 
-impl Typed for List<'_> {
-    const SHAPE: Shape = Shape::List(&Shape::Any);
-    const EXPECTED: &'static str = "a list";
-    type Of<'a: 'b, 'b> = List<'b>;
-
-    fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, path: Path<'b>) -> Result<List<'b>, ApiError> {
-        let elements = value.as_list().ok_or_else(|| path.expected(Self::EXPECTED, value))?;
-        Ok(List::new(elements, path))
-    }
-}
-
-impl Typed for Object<'_> {
-    const SHAPE: Shape = ANY_OBJECT;
-    const EXPECTED: &'static str = "an object";
-    type Of<'a: 'b, 'b> = Object<'b>;
-
-    fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, path: Path<'b>) -> Result<Object<'b>, ApiError> {
-        Object::new(value, path)
-    }
-}
-
 /// Any JSON, and what may have several shapes: the reader tells them apart.
 impl Typed for Value<'_> {
     const SHAPE: Shape = Shape::Any;
@@ -218,6 +198,14 @@ impl Typed for Value<'_> {
 
     fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, _: Path<'b>) -> Result<Value<'a>, ApiError> {
         Ok(value)
+    }
+}
+
+impl Value<'_> {
+    /// A field of an object, without opening the object: for reading few fields of many objects.
+    pub(crate) fn field<T: Copy, const R: bool>(self, field: Field<T, R>) -> Option<Self> {
+        let Self::Object(object) = self else { return None };
+        object.fields().filter(|(key, _)| key.is(field.row.name)).last().map(|(_, value)| value)
     }
 }
 

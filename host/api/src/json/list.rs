@@ -1,8 +1,10 @@
 //! A list with its path.
 
 use super::super::error::ApiError;
-use super::value::Elements;
-use super::{Object, Path, Value};
+use super::super::fields::shape::Shape;
+use super::field::Typed;
+use super::path::Path;
+use super::value::{Elements, Value};
 
 /// A JSON list with its path. Cheap to copy.
 #[derive(Clone, Copy)]
@@ -24,16 +26,22 @@ impl<'a> List<'a> {
         self.elements.iter().enumerate().map(|(index, value)| (self.path.element(index), value))
     }
 
-    /// The elements as objects, opened.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = Result<Object<'_>, ApiError>> {
-        self.iter().map(|(path, value)| Object::new(value, path))
-    }
-
     /// Refuses more than `max` elements, which are called `what`.
     pub(crate) fn check_len(&self, max: usize, what: &str) -> Result<(), ApiError> {
         if self.elements.is_longer_than(max) {
             return Err(self.path.invalid(format_args!("at most {max} {what}, got {}", self.elements.len())));
         }
         Ok(())
+    }
+}
+
+impl Typed for List<'_> {
+    const SHAPE: Shape = Shape::List(&Shape::Any);
+    const EXPECTED: &'static str = "a list";
+    type Of<'a: 'b, 'b> = List<'b>;
+
+    fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, path: Path<'b>) -> Result<List<'b>, ApiError> {
+        let elements = value.as_list().ok_or_else(|| path.expected(Self::EXPECTED, value))?;
+        Ok(List::new(elements, path))
     }
 }

@@ -6,6 +6,7 @@
 //! those fields is bounded, so a body never costs much more memory than its own size, whatever it
 //! consists of.
 
+mod body;
 mod document;
 mod field;
 mod list;
@@ -30,7 +31,7 @@ use crate::limits::RequestLimits;
 /// Calls `read` with `value` as a reader of requests sees it.
 #[cfg(test)]
 pub(crate) fn with_value<T>(value: &serde_json::Value, read: impl FnOnce(Value<'_>) -> T) -> T {
-    let document = Document::new(&RequestLimits::default());
+    let document = Document::new(bytes::Bytes::new(), &RequestLimits::default());
     read(Value::new(&value.to_string(), &document))
 }
 

@@ -1,10 +1,12 @@
 //! An object that was opened: a slice of its fields, and typed access to them.
 
 use super::super::error::ApiError;
-use super::super::fields::{Row, Shape};
+use super::super::fields::shape::{ANY_OBJECT, Row, Shape};
+use super::document::{Document, Repeated};
 use super::field::{Field, Required, Typed, UpTo};
-use super::value::Elements;
-use super::{Document, List, Path, Repeated, Value};
+use super::list::List;
+use super::path::Path;
+use super::value::{Elements, Value};
 
 /// A JSON object with its path. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
@@ -100,5 +102,22 @@ impl<'a> Object<'a> {
         shape: &Shape,
     ) -> Result<Option<T::Of<'a, 'b>>, ApiError> {
         self.find(name).map(|value| T::read(value, shape, self.path.field(name))).transpose()
+    }
+}
+
+impl Typed for Object<'_> {
+    const SHAPE: Shape = ANY_OBJECT;
+    const EXPECTED: &'static str = "an object";
+    type Of<'a: 'b, 'b> = Object<'b>;
+
+    fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, path: Path<'b>) -> Result<Object<'b>, ApiError> {
+        Object::new(value, path)
+    }
+}
+
+impl List<'_> {
+    /// The elements as objects, opened.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Result<Object<'_>, ApiError>> {
+        self.iter().map(|(path, value)| Object::new(value, path))
     }
 }

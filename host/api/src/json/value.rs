@@ -4,8 +4,9 @@ use serde_json::Number;
 
 use super::super::error::ApiError;
 use super::super::raw::Json;
+use super::document::Document;
+use super::path::Path;
 use super::scan::{self, Values};
-use super::{Document, Field, Path};
 
 /// A JSON value. Cheap to copy.
 #[derive(Clone, Copy)]
@@ -117,12 +118,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A field of an object, without opening the object: for reading few fields of many objects.
-    pub(crate) fn field<T: Copy, const R: bool>(self, field: Field<T, R>) -> Option<Self> {
-        let Self::Object(object) = self else { return None };
-        object.fields().filter(|(key, _)| key.is(field.row.name)).last().map(|(_, value)| value)
-    }
-
     /// The value's JSON without white space between tokens.
     pub(crate) fn to_json(self) -> Json {
         match self {
@@ -168,7 +163,7 @@ impl<'a> Value<'a> {
 
 impl<'a> Text<'a> {
     /// Whether the string, with escapes resolved, is `text`.
-    fn is(self, text: &str) -> bool {
+    pub(super) fn is(self, text: &str) -> bool {
         let json = self.0.json;
         let inside = &json[1..json.len() - 1];
         if inside.contains('\\') {
@@ -239,7 +234,7 @@ impl<'a> Closed<'a> {
     }
 
     /// The object's fields as they are written; a repeated name comes as often as it is written.
-    fn fields(self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
+    pub(super) fn fields(self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
         let Slice { json, document } = self.0;
         let mut values = Values::inside(json);
         std::iter::from_fn(move || {

@@ -7,11 +7,10 @@ use super::super::error::ApiError;
 use super::super::ids::Ids;
 use super::super::json::{Elements, Object, Value};
 use super::super::raw;
-use super::echo;
 use super::fields;
 use super::input_items::WholeInput;
 use super::own_items::{OwnItem, is_reference, own_items};
-use super::request::wants_obfuscation;
+use super::resource::ConversationEcho;
 
 /// What a request wants of the store.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl Wishes {
 /// 400 where it names a response and a conversation, or one of them wrongly.
 pub(super) fn link(body: &Object<'_>) -> Result<Link, ApiError> {
     let parent = body.get(fields::PREVIOUS_RESPONSE_ID)?;
-    let conversation = echo::conversation(body)?;
+    let conversation = conversation(body)?;
     match (parent, conversation) {
         (None, None) => Ok(Link::Alone),
         (Some(id), None) => Ok(Link::Parent(id.to_owned())),
@@ -117,4 +116,21 @@ pub struct Queued {
     pub created_at: u64,
     /// Number of events that were sent of it.
     pub events: u64,
+}
+
+/// `conversation`, which may be an id or an object with one.
+pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
+    let path = body.at(fields::CONVERSATION);
+    let id = match body.value(fields::CONVERSATION) {
+        None => return Ok(None),
+        Some(object @ Value::Object(_)) => Object::new(object, path)?.require(fields::ID)?.to_owned(),
+        Some(id) => id.as_str().ok_or_else(|| path.expected("a string", id))?.to_owned(),
+    };
+    Ok(Some(ConversationEcho { id }))
+}
+
+/// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
+pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
+    let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(true) };
+    Ok(options.get(fields::PAD)?.unwrap_or(true))
 }

@@ -8,9 +8,9 @@ use super::super::options;
 use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::tools::TOOL_CHOICE;
-use super::continuation::Continuation;
+use super::continuation::{Continuation, conversation};
 use super::fields;
-use super::resource::{ConversationEcho, Echo, FormatEcho, ReasoningEcho, TextEcho};
+use super::resource::{Echo, FormatEcho, ReasoningEcho, TextEcho};
 use crate::limits::RequestLimits;
 
 /// Longest identifier of a user, in characters.
@@ -52,17 +52,6 @@ pub(super) fn read(
         safety_identifier: safety_identifier(body)?,
         prompt_cache_key: text(fields::CACHE_KEY)?,
     })
-}
-
-/// `conversation`, which may be an id or an object with one.
-pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
-    let path = body.at(fields::CONVERSATION);
-    let id = match body.value(fields::CONVERSATION) {
-        None => return Ok(None),
-        Some(object @ Value::Object(_)) => Object::new(object, path)?.require(fields::ID)?.to_owned(),
-        Some(id) => id.as_str().ok_or_else(|| path.expected("a string", id))?.to_owned(),
-    };
-    Ok(Some(ConversationEcho { id }))
 }
 
 /// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's

@@ -17,6 +17,7 @@ mod hosted;
 mod input;
 mod input_items;
 mod items;
+mod lane;
 mod machine;
 mod names;
 mod open_item;

@@ -10,7 +10,7 @@ use super::super::tools::{TOOL_CHOICE, ToolBounds, choice};
 use super::super::warnings::Warnings;
 use super::compaction;
 use super::configuration::ConfigurationUpdates;
-use super::continuation::Continuation;
+use super::continuation::{Continuation, wants_obfuscation};
 use super::fields::{self, Shape};
 use super::input_items::Input;
 use super::machine::{EventOptions, ResponsesMachine};
@@ -157,12 +157,6 @@ fn template_arguments(
         options::template_arguments(body, echo.reasoning.effort.as_deref(), &defaults.template_arguments)?;
     options::add_verbosity(&mut arguments, echo.text.verbosity.as_deref());
     Ok(arguments)
-}
-
-/// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
-pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
-    let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(true) };
-    Ok(options.get(fields::PAD)?.unwrap_or(true))
 }
 
 /// Reads a request that continues nothing and isn't stored, and makes the machine that answers it,

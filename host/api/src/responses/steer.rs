@@ -8,7 +8,7 @@ use super::super::error::ApiError;
 use super::super::json::{Elements, List, Object, Path, Value};
 use super::super::raw::{self, Json};
 use super::fields;
-use super::web_socket::{StreamId, of_lane, to_bytes};
+use super::lane::{StreamId, of_lane, to_bytes};
 
 /// A `response.steer`.
 #[derive(Debug, PartialEq, Eq)]

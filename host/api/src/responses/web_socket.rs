@@ -1,46 +1,18 @@
 //! What WebSocket mode adds to the protocol: events of the client, the lane that an event belongs
 //! to, and errors as events.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Serialize;
 
 use super::super::error::ApiError;
 use super::super::json::{Field, Object};
 use super::fields;
+use super::lane::to_bytes;
+pub use super::lane::{StreamId, of_lane};
 use super::steer::SteerRequest;
 
-/// What events have beside a request's fields: the lane, and whether the model answers.
-const STREAM_ID: Field<&str> = Field::new("stream_id", "");
+/// Whether the model answers, which events say beside a request's fields.
 const GENERATE: Field<bool> = Field::new("generate", "");
-
-/// Maximum length of a lane's name.
-const NAME_LENGTH: usize = 256;
-
-/// Name of a lane of a socket, `stream_id`: 1 to 256 letters, digits, `_`, `-` and `.`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct StreamId(String);
-
-impl StreamId {
-    /// The lane of this name, if it is one.
-    pub fn new(name: &str) -> Option<Self> {
-        let is_name = (1..=NAME_LENGTH).contains(&name.len())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
-        is_name.then(|| Self(name.to_owned()))
-    }
-
-    /// # Errors
-    /// 400 `invalid_stream_id` where the field is there and is no such name.
-    fn read(body: &Object<'_>) -> Result<Option<Self>, ApiError> {
-        match body.get(STREAM_ID).map(|name| name.map(Self::new)) {
-            Ok(None) => Ok(None),
-            Ok(Some(Some(id))) => Ok(Some(id)),
-            _ => {
-                let what = "expected 1 to 256 letters, digits, `_`, `-` and `.`; leave it out for the lane without a name";
-                Err(body.at(STREAM_ID).invalid(what).with_code("invalid_stream_id"))
-            }
-        }
-    }
-}
 
 /// An event of the client, without the body that it may carry.
 #[derive(Debug, PartialEq, Eq)]
@@ -125,10 +97,6 @@ pub fn error_event(error: &ApiError, stream_id: Option<&StreamId>) -> Bytes {
     })
 }
 
-pub(super) fn to_bytes(event: &impl Serialize) -> Bytes {
-    serde_json::to_vec(event).expect("protocol types serialise").into()
-}
-
 /// The event `number` of a response under another number.
 pub fn renumbered(event: Bytes, number: u64, new: u64) -> Bytes {
     // The number stands before anything that a model or a client wrote.
@@ -137,17 +105,6 @@ pub fn renumbered(event: Bytes, number: u64, new: u64) -> Bytes {
     let Some(at) = at.filter(|_| new != number) else { return event };
     let new = format!(r#""sequence_number":{new},"#);
     [&event[..at], new.as_bytes(), &event[at + old.len()..]].concat().into()
-}
-
-/// A response's event as its lane has it: with the lane's name, if it has one.
-pub fn of_lane(event: Bytes, stream_id: Option<&StreamId>) -> Bytes {
-    let (Some(StreamId(name)), Some(fields)) = (stream_id, event.strip_suffix(b"}")) else { return event };
-    // Names need no escaping, and every event has fields before this one.
-    let mut named = BytesMut::with_capacity(event.len() + name.len() + 16);
-    for part in [fields, br#","stream_id":""#, name.as_bytes(), b"\"}"] {
-        named.put_slice(part);
-    }
-    named.freeze()
 }
 
 /// A response's first event with what of the request was left out, which a socket has no header for.

@@ -1,7 +1,7 @@
 //! Why a model can't be loaded: one line that says which file, what is wrong in it, and what was
 //! expected.
 
-use crate::files::FileError;
+use crate::file_bytes::FileError;
 
 /// A model that can't be loaded.
 #[derive(Debug, thiserror::Error)]

@@ -2,11 +2,16 @@
 
 use half::{bf16, f16};
 
-use super::tensor::Dtype;
+use super::LoadError;
+use super::tensor::{CodeKind, Dtype};
 use crate::parallel;
 
 /// Number of bytes that are checked without a branch; a multiple of every element's size.
 const BLOCK: usize = 16 << 10;
+
+/// Distance between bytes that are read to load all codes from the disk: no more than a page of any
+/// system.
+const PAGE: usize = 4096;
 
 /// The first element that is infinite or not a number: its index and its value. `bytes` are whole
 /// elements, little endian.
@@ -26,8 +31,26 @@ pub(super) fn first_that_is_not(bytes: &[u8], dtype: Dtype) -> Option<(usize, f3
     elements.skip(first).find(|(_, value)| !value.is_finite())
 }
 
+impl CodeKind {
+    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read,
+    /// so that no step waits for the disk.
+    pub(super) fn first_that_is_no_number(self, codes: &[u8]) -> Option<usize> {
+        match self {
+            Self::E4m3 => first_byte(codes, |code| code & 0x7f == 0x7f),
+            Self::E2m1Pairs => {
+                parallel::map_chunks(codes, |_, chunk| {
+                    std::hint::black_box(chunk.iter().step_by(PAGE).fold(0, |any, code| any | code));
+                });
+                None
+            }
+            // 6 · 2¹²⁶ is beyond f32.
+            Self::E8m0 => first_byte(codes, |code| code > 252),
+        }
+    }
+}
+
 /// Index of the first byte that means no number.
-pub(super) fn first_byte(bytes: &[u8], is_no_number: impl Fn(u8) -> bool + Sync) -> Option<usize> {
+fn first_byte(bytes: &[u8], is_no_number: impl Fn(u8) -> bool + Sync) -> Option<usize> {
     let begin = first_block(bytes, |block| block.iter().fold(false, |any, byte| any | is_no_number(*byte)))?;
     Some(begin + bytes[begin..].iter().position(|byte| is_no_number(*byte))?)
 }
@@ -50,6 +73,11 @@ fn any_of_f32(bytes: &[u8]) -> bool {
     const EXPONENT: u32 = 0x7f80_0000;
     let bits = bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b));
     bits.fold(false, |any, bits| any | (bits & EXPONENT == EXPONENT))
+}
+
+/// The error of an element that isn't finite.
+pub(super) fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {
+    LoadError::invalid(file, format!("tensor {tensor}: element {index} is {value}; get the file anew"))
 }
 
 #[cfg(test)]

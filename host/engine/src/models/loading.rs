@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use super::gguf_weights::GgufWeights;
 use super::ops::Norm;
-use super::stored::{CodeKind, StoredMatrix, WeightRole};
-use super::tensor::Codes;
+use super::stored::{StoredMatrix, WeightRole};
+use super::tensor::{CodeKind, Codes};
 use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
 
 /// Loader of a model's parts.

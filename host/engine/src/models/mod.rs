@@ -36,8 +36,8 @@ pub use decoder::Model;
 pub use error::LoadError;
 pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
-pub use stored::{CodeKind, ExpertWeights, StoredMatrix, WeightRole};
-pub use tensor::{BlockDtype, BlockTensor, Codes, Dtype, StoredTensor, WeightTensor};
+pub use stored::{ExpertWeights, StoredMatrix, WeightRole};
+pub use tensor::{BlockDtype, BlockTensor, CodeKind, Codes, Dtype, StoredTensor, WeightTensor};
 pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 

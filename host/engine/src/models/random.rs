@@ -11,10 +11,9 @@ use memmap2::MmapMut;
 use seeded::fnv1a;
 
 use super::random_bytes::{RandomBytes, RandomValues};
-use super::stored::CodeKind;
-use super::tensor::{Codes, Dtype, WeightTensor};
+use super::tensor::{CodeKind, Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
-use crate::files::FileBytes;
+use crate::file_bytes::FileBytes;
 
 #[derive(Debug)]
 pub(super) struct RandomWeights {

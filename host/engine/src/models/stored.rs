@@ -1,52 +1,8 @@
 //! Weight matrices as checkpoints store them: plain, or as codes with scales.
 
 use ops::MXFP4_BLOCK;
-use safetensors::tensor::Dtype as StoredDtype;
 
-use super::finite;
 use super::tensor::{BlockTensor, Codes, WeightTensor};
-use crate::parallel;
-
-/// Distance between bytes that are read to load all codes from the disk: no more than a page of any
-/// system.
-const PAGE: usize = 4096;
-
-/// Format of codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeKind {
-    /// FP8 with four bits of exponent.
-    E4m3,
-    /// Two FP4 codes of four bits in a byte; every code is a number.
-    E2m1Pairs,
-    /// Exponents of two, plus 127, of scales for values up to 6.
-    E8m0,
-}
-
-impl CodeKind {
-    /// Element type that files give the codes.
-    pub(super) fn stored_as(self) -> StoredDtype {
-        match self {
-            Self::E4m3 => StoredDtype::F8_E4M3,
-            Self::E2m1Pairs | Self::E8m0 => StoredDtype::U8,
-        }
-    }
-
-    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read,
-    /// so that no step waits for the disk.
-    pub(super) fn first_that_is_no_number(self, codes: &[u8]) -> Option<usize> {
-        match self {
-            Self::E4m3 => finite::first_byte(codes, |code| code & 0x7f == 0x7f),
-            Self::E2m1Pairs => {
-                parallel::map_chunks(codes, |_, chunk| {
-                    std::hint::black_box(chunk.iter().step_by(PAGE).fold(0, |any, code| any | code));
-                });
-                None
-            }
-            // 6 · 2¹²⁶ is beyond f32.
-            Self::E8m0 => finite::first_byte(codes, |code| code > 252),
-        }
-    }
-}
 
 /// A weight matrix `[rows, cols]` as its checkpoint stores it.
 #[derive(Debug, Clone)]

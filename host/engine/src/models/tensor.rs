@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 use kernels::ggml::BlockType;
+use safetensors::tensor::Dtype as StoredDtype;
 
 use super::random_bytes::RandomValues;
-use super::stored::CodeKind;
-use crate::files::FileBytes;
+use crate::file_bytes::FileBytes;
 
 /// Element types that weights come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,27 @@ impl Dtype {
         match self {
             Self::F32 => 4,
             Self::Bf16 | Self::F16 => 2,
+        }
+    }
+}
+
+/// Format of codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeKind {
+    /// FP8 with four bits of exponent.
+    E4m3,
+    /// Two FP4 codes of four bits in a byte; every code is a number.
+    E2m1Pairs,
+    /// Exponents of two, plus 127, of scales for values up to 6.
+    E8m0,
+}
+
+impl CodeKind {
+    /// Element type that files give the codes.
+    pub(super) fn stored_as(self) -> StoredDtype {
+        match self {
+            Self::E4m3 => StoredDtype::F8_E4M3,
+            Self::E2m1Pairs | Self::E8m0 => StoredDtype::U8,
         }
     }
 }

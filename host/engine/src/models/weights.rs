@@ -12,10 +12,10 @@ use super::gguf_weights::GgufWeights;
 use super::header::{self, Entry};
 use super::names;
 use super::random::RandomWeights;
-use super::stored::CodeKind;
-use super::tensor::{Codes, Dtype, WeightTensor};
+use super::tensor::{CodeKind, Codes, Dtype, WeightTensor};
 use super::{LoadError, Quantization};
-use crate::files::{FileBytes, ModelFiles};
+use crate::file_bytes::FileBytes;
+use crate::files::ModelFiles;
 
 /// File of the weights, where they are in one.
 pub const WEIGHTS_FILE: &str = "model.safetensors";
@@ -201,7 +201,7 @@ impl Weights {
             WeightTensor { dtype, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
         match finite::first_that_is_not(tensor.bytes(), dtype) {
             None => Ok(tensor),
-            Some((index, value)) => Err(not_a_number(file_name, name, index, &value.to_string())),
+            Some((index, value)) => Err(finite::not_a_number(file_name, name, index, &value.to_string())),
         }
     }
 
@@ -223,7 +223,7 @@ impl Weights {
             None => Ok(codes),
             Some(index) => {
                 let code = format!("the code {:#04x}", codes.bytes()[index]);
-                Err(not_a_number(file_name, name, index, &code))
+                Err(finite::not_a_number(file_name, name, index, &code))
             }
         }
     }
@@ -309,10 +309,6 @@ struct LocatedTensor<'a> {
     file_name: &'a str,
     file: &'a FileBytes,
     entry: &'a Entry,
-}
-
-pub(super) fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {
-    LoadError::invalid(file, format!("tensor {tensor}: element {index} is {value}; get the file anew"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,8 @@ pub use refusal::Refusal;
 use model::TemplateFiles;
 use serde_json::{Value, json};
 
-use crate::probes::{Probe, TOOLS, probes};
+use crate::conversation::TOOLS;
+use crate::probes::{Probe, probes};
 use crate::report::Verdict;
 
 use align::first_tag;

@@ -4,9 +4,8 @@
 use serde_json::{Value, json};
 
 use super::format::{Calls, FormatPart};
-use super::pattern::soft;
+use super::pattern::{around, soft};
 use super::spelling::json_at;
-use super::table::around;
 
 /// Names in a sample of two calls, and their arguments.
 const NAMES: [&str; 2] = ["zqone", "zqtwo"];

@@ -1,5 +1,9 @@
 //! Spells delimiters as the patterns of tables.
 
+use serde_json::{Value, json};
+
+use super::format::Calls;
+
 /// The text as a pattern, with white space at its ends left out and line ends inside it optional.
 pub(super) fn soft(text: &str) -> String {
     let mut pattern = String::new();
@@ -50,4 +54,30 @@ pub(super) fn name_class(next: &str) -> String {
     } else {
         format!("[^{except}\\n]+")
     }
+}
+
+/// A field with the delimiters of a call, and those of the section before and behind.
+pub(super) fn around(calls: &Calls, open: String, close: String) -> Result<Value, String> {
+    let [before, behind] = [&calls.section.open, &calls.section.close].map(|text| soft(text));
+    let open = match (before.as_str(), open.as_str()) {
+        ("", _) => open,
+        (before, "") => before.to_owned(),
+        (before, open) => format!("(?:{before}\\s*)?{open}"),
+    };
+    let close = match (close.as_str(), behind.as_str()) {
+        (_, "") => close,
+        ("", behind) => behind.to_owned(),
+        (close, behind) => format!("{close}\\s*(?:{behind})?"),
+    };
+    if close.is_empty() {
+        return Err("a call has no end of its own".to_owned());
+    }
+    if open.is_empty() || open.starts_with(['(', '[']) && !open.starts_with("(?:") {
+        return Err("a call doesn't begin with a delimiter".to_owned());
+    }
+    let mut field = json!({ "open_pattern": format!("\\s*{open}"), "close_pattern": close });
+    if calls.separator.is_some() {
+        field["repeats"] = json!(true);
+    }
+    Ok(field)
 }

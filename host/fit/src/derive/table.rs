@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::format::{Arguments, Calls, Delimiters, Format, FormatPart};
 use super::objects::objects;
-use super::pattern::{literal, name_class, soft, spaced};
+use super::pattern::{around, literal, name_class, soft, spaced};
 
 /// The table of a format.
 ///
@@ -142,32 +142,6 @@ fn header(calls: &Calls) -> Result<Value, String> {
     let mut field = around(calls, open, close)?;
     let function = json!({ "name": "{name}", "arguments": "{content}" });
     field["transform"] = json!({ "type": "function", "function": function });
-    Ok(field)
-}
-
-/// A field with the delimiters of a call, and those of the section before and behind.
-pub(super) fn around(calls: &Calls, open: String, close: String) -> Result<Value, String> {
-    let [before, behind] = [&calls.section.open, &calls.section.close].map(|text| soft(text));
-    let open = match (before.as_str(), open.as_str()) {
-        ("", _) => open,
-        (before, "") => before.to_owned(),
-        (before, open) => format!("(?:{before}\\s*)?{open}"),
-    };
-    let close = match (close.as_str(), behind.as_str()) {
-        (_, "") => close,
-        ("", behind) => behind.to_owned(),
-        (close, behind) => format!("{close}\\s*(?:{behind})?"),
-    };
-    if close.is_empty() {
-        return Err("a call has no end of its own".to_owned());
-    }
-    if open.is_empty() || open.starts_with(['(', '[']) && !open.starts_with("(?:") {
-        return Err("a call doesn't begin with a delimiter".to_owned());
-    }
-    let mut field = json!({ "open_pattern": format!("\\s*{open}"), "close_pattern": close });
-    if calls.separator.is_some() {
-        field["repeats"] = json!(true);
-    }
     Ok(field)
 }
 

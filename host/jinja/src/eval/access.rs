@@ -101,7 +101,7 @@ impl Run<'_> {
                 Value::Text(text.slice(start..start + len))
             }),
             Value::Range(range) => {
-                let index = index_of(key, super::range_len(range));
+                let index = index_of(key, crate::value::range_len(range));
                 let [start, _, step] = **range;
                 index
                     .and_then(|index| i64::try_from(index).ok())
@@ -134,7 +134,7 @@ impl Run<'_> {
             Value::Undefined(missing) => return Err(missing.error()),
             Value::Text(text) => text.char_count(),
             Value::List(items) | Value::Tuple(items) => items.items.len(),
-            Value::Range(range) => super::range_len(range),
+            Value::Range(range) => crate::value::range_len(range),
             Value::Dict(_) => return Err(Error::runtime("unhashable type: 'slice'")),
             other => {
                 return Err(Error::runtime(format!(

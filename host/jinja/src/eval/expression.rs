@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 
 use super::Run;
 use crate::arguments::Arguments;
+use crate::arithmetic;
 use crate::ast::{CallArguments, CompareOp, Expression, ExpressionKind};
 use crate::error::{Error, Result};
-use crate::number;
 use crate::print::is_true;
 use crate::text::TextBuilder;
 use crate::value::{Dict, Key, Value};
@@ -122,7 +122,7 @@ impl<'t> Run<'t> {
         if let Value::Undefined(missing) = &value {
             return Err(missing.error());
         }
-        number::signed(&value, negative).ok_or_else(|| {
+        arithmetic::signed(&value, negative).ok_or_else(|| {
             let sign = if negative { '-' } else { '+' };
             Error::runtime(format!("bad operand type for unary {sign}: '{}'", self.type_name(&value)))
         })

@@ -10,7 +10,7 @@ use crate::Origin;
 use crate::arguments::Arguments;
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
-use crate::value::{Dict, Function, Key, Value};
+use crate::value::{Dict, Function, Key, Value, range_len};
 
 /// Maximum length of a range, as in jinja2's sandbox.
 const MAX_RANGE: usize = 100_000;
@@ -27,16 +27,6 @@ pub(super) fn named(name: &str) -> Option<Value> {
         "strftime_now" => Function::StrftimeNow,
         _ => return None,
     }))
-}
-
-/// Number of items of a range.
-pub(crate) fn range_len([start, stop, step]: &[i64; 3]) -> usize {
-    let (distance, step) = match step {
-        0 => return 0,
-        1.. => (i128::from(*stop) - i128::from(*start), i128::from(*step)),
-        _ => (i128::from(*start) - i128::from(*stop), -i128::from(*step)),
-    };
-    usize::try_from((distance + step - 1) / step).unwrap_or(if distance > 0 { usize::MAX } else { 0 })
 }
 
 pub(super) fn range_items(range: &[i64; 3]) -> Vec<Value> {

@@ -24,7 +24,6 @@ use crate::value::{Dict, Key, Missing, Value};
 use bounds::{CHECK_INTERVAL, VALUE_BYTES, stack_address};
 
 pub use bounds::Limits;
-pub(crate) use globals::range_len;
 pub(crate) use loops::LoopRun;
 
 /// What a statement did to the loop around it.
@@ -147,7 +146,7 @@ impl<'t> Run<'t> {
 
     /// The text as the current place shows it.
     fn shown(&self, text: Text) -> Text {
-        if self.auto_escape { crate::methods::escape(&text) } else { text }
+        if self.auto_escape { crate::markup::escape(&text) } else { text }
     }
 
     /// Whether text is escaped at the current place.

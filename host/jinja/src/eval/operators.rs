@@ -3,16 +3,17 @@
 use std::cmp::Ordering;
 
 use super::Run;
+use crate::arithmetic;
 use crate::ast::{BinaryOp, CompareOp};
 use crate::error::{Error, Result};
+use crate::markup;
 use crate::methods;
-use crate::number;
 use crate::text::{Text, TextBuilder};
 use crate::value::Value;
 
 impl Run<'_> {
     pub(crate) fn binary_value(&mut self, op: BinaryOp, left: &Value, right: &Value) -> Result<Value> {
-        if let Some(number) = number::arithmetic(op, left, right)? {
+        if let Some(number) = arithmetic::arithmetic(op, left, right)? {
             return Ok(number);
         }
         match (op, left, right) {
@@ -52,7 +53,7 @@ impl Run<'_> {
         self.charge_text(left.as_str().len() + right.as_str().len())?;
         let mut out = TextBuilder::new(is_markup);
         for side in [left, right] {
-            out.push_text(&if is_markup { methods::escape(side) } else { side.clone() });
+            out.push_text(&if is_markup { markup::escape(side) } else { side.clone() });
         }
         Ok(Value::Text(out.finish()))
     }

@@ -10,77 +10,13 @@ use std::sync::Arc;
 use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::methods::{escape, escape_again};
+use crate::markup::{escape, escape_again};
+use crate::names::Filter;
 use crate::print::is_true;
 use crate::value::{Value, View};
 
-pub(crate) use texts::{striptags, unescape};
-
-/// A filter by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Filter(&'static str);
-
 /// Filters of jinja2 that are refused when a template is parsed.
 pub(crate) const UNSUPPORTED: [&str; 4] = ["pprint", "random", "urlize", "wordwrap"];
-
-const NAMES: [&str; 50] = [
-    "abs",
-    "attr",
-    "batch",
-    "capitalize",
-    "center",
-    "count",
-    "d",
-    "default",
-    "dictsort",
-    "e",
-    "escape",
-    "filesizeformat",
-    "first",
-    "float",
-    "forceescape",
-    "format",
-    "groupby",
-    "indent",
-    "int",
-    "items",
-    "join",
-    "last",
-    "length",
-    "list",
-    "lower",
-    "map",
-    "max",
-    "min",
-    "reject",
-    "rejectattr",
-    "replace",
-    "reverse",
-    "round",
-    "safe",
-    "select",
-    "selectattr",
-    "slice",
-    "sort",
-    "string",
-    "striptags",
-    "sum",
-    "title",
-    "tojson",
-    "trim",
-    "truncate",
-    "unique",
-    "upper",
-    "urlencode",
-    "wordcount",
-    "xmlattr",
-];
-
-impl Filter {
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        NAMES.iter().find(|known| **known == name).map(|name| Self(name))
-    }
-}
 
 impl Run<'_> {
     pub(crate) fn filter(&mut self, filter: Filter, value: &Value, arguments: &Arguments) -> Result<Value> {
@@ -161,7 +97,7 @@ impl Run<'_> {
             Value::Text(text) => text.char_count(),
             Value::List(items) | Value::Tuple(items) => items.items.len(),
             Value::Dict(dict) | Value::View(_, dict) => dict.entries.len(),
-            Value::Range(range) => crate::eval::range_len(range),
+            Value::Range(range) => crate::value::range_len(range),
             other => {
                 if let Some(length) = self.loop_attribute(other, "length")? {
                     return Ok(length);

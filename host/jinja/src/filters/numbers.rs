@@ -6,6 +6,7 @@ use num_traits::Pow;
 
 use crate::Origin;
 use crate::arguments::{Arguments, flag};
+use crate::arithmetic;
 use crate::error::{Error, Result};
 use crate::eval::Run;
 use crate::number::{self, Number};
@@ -26,18 +27,18 @@ impl Run<'_> {
                     return Err(missing.error());
                 }
                 let message = || format!("bad operand type for abs(): '{}'", self.type_name(value));
-                number::absolute(value).ok_or_else(|| Error::runtime(message()))
+                arithmetic::absolute(value).ok_or_else(|| Error::runtime(message()))
             }
             "int" => {
                 let [default, base] = arguments.bind(name, ["default", "base"], 0)?;
                 let base = base.and_then(|base| base.as_index()).unwrap_or(10);
                 let found = match value {
                     Value::Text(text) => parse_integer(text.as_str(), base).or_else(|| {
-                        parse_float(text.as_str()).and_then(|float| number::truncate(float).ok())
+                        parse_float(text.as_str()).and_then(|float| arithmetic::truncate(float).ok())
                     }),
-                    Value::Float(float) if float.is_infinite() => Some(number::truncate(*float)?),
-                    Value::Float(float) => number::truncate(*float).ok(),
-                    other if other.is_number() => number::signed(other, false),
+                    Value::Float(float) if float.is_infinite() => Some(arithmetic::truncate(*float)?),
+                    Value::Float(float) => arithmetic::truncate(*float).ok(),
+                    other if other.is_number() => arithmetic::signed(other, false),
                     Value::Undefined(missing) => return Err(missing.error()),
                     _ => None,
                 };
@@ -66,7 +67,7 @@ impl Run<'_> {
 fn float_of(value: &Value) -> Option<f64> {
     match value {
         Value::Text(text) => parse_float(text.as_str()),
-        other => match number::arithmetic(crate::ast::BinaryOp::Mul, other, &Value::Float(1.0)) {
+        other => match arithmetic::arithmetic(crate::ast::BinaryOp::Mul, other, &Value::Float(1.0)) {
             Ok(Some(Value::Float(float))) => Some(float),
             _ => None,
         },
@@ -121,7 +122,7 @@ fn round(value: &Value, arguments: &Arguments) -> Result<Value> {
     if let Value::Undefined(missing) = value {
         return Err(missing.error());
     }
-    let number = Number::of(value).ok_or_else(|| {
+    let number = value.number().ok_or_else(|| {
         Error::runtime(format!("type {} doesn't define __round__ method", value.type_name()))
     })?;
     match (method, number) {
@@ -135,7 +136,7 @@ fn round(value: &Value, arguments: &Arguments) -> Result<Value> {
             let scale = 10.0_f64.powi(i32::try_from(precision.clamp(-400, 400)).unwrap_or(0));
             let scaled = float * scale;
             let whole = if direction == "ceil" { scaled.ceil() } else { scaled.floor() };
-            number::truncate(whole)?;
+            arithmetic::truncate(whole)?;
             Ok(Value::Float(whole / scale))
         }
         _ => Err(Error::runtime("method must be common, ceil or floor")),

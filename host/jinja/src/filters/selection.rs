@@ -4,12 +4,11 @@ use std::cmp::Ordering;
 
 use indexmap::IndexMap;
 
-use super::Filter;
 use crate::arguments::{Arguments, flag};
 use crate::ast::BinaryOp;
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::is_tests::Test;
+use crate::names::{Filter, Test};
 use crate::print::is_true;
 use crate::value::{Key, Value, View};
 

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::methods::escape;
+use crate::markup::escape;
 use crate::text::{Text, TextBuilder};
 use crate::value::Value;
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::eval::Run;
+use crate::markup;
 use crate::methods;
 use crate::print::is_true;
 use crate::strings::{byte_of, is_line_end, is_space, is_word};
@@ -50,7 +51,7 @@ impl Run<'_> {
             "truncate" => self.truncate(value, arguments),
             "striptags" => {
                 let [] = arguments.exactly(name)?;
-                Ok(Value::Text(striptags(&text)))
+                Ok(Value::Text(markup::striptags(&text)))
             }
             "wordcount" => {
                 let [] = arguments.exactly(name)?;
@@ -197,9 +198,9 @@ impl Run<'_> {
             if auto_space || out.len() > 0 {
                 out.push(Origin::Template, " ");
             }
-            out.push_text(&methods::escape(&key));
+            out.push_text(&markup::escape(&key));
             out.push(Origin::Template, "=\"");
-            out.push_text(&methods::escape(&self.str(value)?));
+            out.push_text(&markup::escape(&self.str(value)?));
             out.push(Origin::Template, "\"");
             self.check_size(out.len())?;
         }
@@ -237,55 +238,4 @@ fn url_quote(text: &Text, for_query: bool) -> Text {
             }
         }
     })
-}
-
-/// Text without tags and comments, with white space collapsed and entities resolved.
-pub(crate) fn striptags(text: &Text) -> Text {
-    let mut out = TextBuilder::default();
-    let mut word_start = 0;
-    let stripped = without_tags(text);
-    for (word_end, _) in stripped.as_str().match_indices(is_space).chain([(stripped.as_str().len(), "")]) {
-        if word_end > word_start {
-            out.push(Origin::Template, if out.len() > 0 { " " } else { "" });
-            out.push_slice(&stripped, word_start..word_end);
-        }
-        word_start =
-            stripped.as_str()[word_end..].chars().next().map_or(word_end, |c| word_end + c.len_utf8());
-    }
-    unescape(&out.finish())
-}
-
-fn without_tags(text: &Text) -> Text {
-    let mut out = TextBuilder::default();
-    let string = text.as_str();
-    let mut at = 0;
-    while let Some(open) = string[at..].find('<').map(|open| at + open) {
-        let (end, len) = if string[open..].starts_with("<!--") { ("-->", 3) } else { (">", 1) };
-        let Some(close) = string[open..].find(end) else { break };
-        out.push_slice(text, at..open);
-        at = open + close + len;
-    }
-    out.push_slice(text, at..string.len());
-    out.finish()
-}
-
-/// Resolves the entities that `escape` makes. The result is plain text.
-pub(crate) fn unescape(text: &Text) -> Text {
-    let entities =
-        [("&lt;", '<'), ("&gt;", '>'), ("&#39;", '\''), ("&#34;", '"'), ("&quot;", '"'), ("&amp;", '&')];
-    let plain = text.map(|part, out| {
-        let mut rest = part;
-        while let Some(at) = rest.find('&') {
-            out.push_str(&rest[..at]);
-            rest = &rest[at..];
-            let (len, c) = entities
-                .iter()
-                .find(|(entity, _)| rest.starts_with(entity))
-                .map_or((1, '&'), |(entity, c)| (entity.len(), *c));
-            out.push(c);
-            rest = &rest[len..];
-        }
-        out.push_str(rest);
-    });
-    plain.with_markup(false)
 }

@@ -1,6 +1,6 @@
 //! Tokens inside `{{ … }}` and `{% … %}`.
 
-use super::literals::{integer, unescape};
+use super::literals::{digits_len, integer, unescape};
 use super::{Lexer, TokenKind};
 use crate::error::Result;
 use crate::strings::{is_space, is_word};
@@ -119,20 +119,6 @@ fn string_len(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Length of the digits that `text` begins with; single underscores may stand between them.
-pub(super) fn digits_len(text: &str, is_digit: impl Fn(&u8) -> bool) -> usize {
-    let bytes = text.as_bytes();
-    let mut len = 0;
-    while let Some(byte) = bytes.get(len) {
-        let joins = *byte == b'_' && len > 0 && bytes.get(len + 1).is_some_and(&is_digit);
-        if !is_digit(byte) && !joins {
-            break;
-        }
-        len += 1;
-    }
-    len
 }
 
 /// Length of the float that `text` begins with: digits, and a fraction or an exponent or both.

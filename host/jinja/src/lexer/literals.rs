@@ -2,7 +2,6 @@
 
 use num_bigint::BigInt;
 
-use super::code::digits_len;
 use crate::number::parse_digits;
 use crate::strings::push_hex_escape;
 
@@ -85,4 +84,18 @@ fn hexadecimal<'a>(text: &'a str, len: usize, out: &mut String) -> Result<&'a st
     let c = char::from_u32(code).ok_or_else(|| format!("U+{code:04X} is no character"))?;
     out.push(c);
     Ok(&text[len..])
+}
+
+/// Length of the digits that `text` begins with; single underscores may stand between them.
+pub(super) fn digits_len(text: &str, is_digit: impl Fn(&u8) -> bool) -> usize {
+    let bytes = text.as_bytes();
+    let mut len = 0;
+    while let Some(byte) = bytes.get(len) {
+        let joins = *byte == b'_' && len > 0 && bytes.get(len + 1).is_some_and(&is_digit);
+        if !is_digit(byte) && !joins {
+            break;
+        }
+        len += 1;
+    }
+    len
 }

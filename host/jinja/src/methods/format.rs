@@ -76,7 +76,7 @@ fn push_expanded(
         let inside = brace + 1..brace + 1 + end;
         let value = field(run, &text.slice(inside.clone()), fields, depth)?;
         run.check_size(out.len() + value.as_str().len())?;
-        out.push_text(&if text.is_markup { super::escape(&value) } else { value });
+        out.push_text(&if text.is_markup { crate::markup::escape(&value) } else { value });
         at = inside.end + 1;
     }
     out.push_slice(text, at..string.len());

@@ -13,10 +13,11 @@ pub(crate) mod percent;
 use std::sync::Arc;
 
 use crate::arguments::Arguments;
+use crate::arithmetic;
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::filters;
-use crate::number;
+use crate::markup::{self, escape, escape_again};
+use crate::number::Number;
 use crate::text::Text;
 use crate::value::{Dict, Value, View};
 
@@ -119,8 +120,8 @@ pub(crate) fn changes(owner: &Value, name: &str) -> bool {
 pub(crate) fn number_attribute(owner: &Value, name: &str) -> Option<Value> {
     let is_integer = matches!(owner, Value::Bool(_) | Value::Int(_) | Value::BigInt(_));
     match name {
-        "real" if owner.is_number() => number::signed(owner, false),
-        "numerator" if is_integer => number::signed(owner, false),
+        "real" if owner.is_number() => arithmetic::signed(owner, false),
+        "numerator" if is_integer => arithmetic::signed(owner, false),
         "denominator" if is_integer => Some(Value::Int(1)),
         "imag" if is_integer => Some(Value::Int(0)),
         "imag" if owner.is_number() => Some(Value::Float(0.0)),
@@ -184,9 +185,9 @@ fn number_method(owner: &Value, name: &str, arguments: &Arguments) -> Result<Val
     let [] = arguments.exactly(name)?;
     match (owner, name) {
         (Value::Float(number), "is_integer") => Ok(Value::Bool(number.fract() == 0.0)),
-        (_, "conjugate") => Ok(number::signed(owner, false).unwrap_or(Value::None)),
-        _ => match number::Number::of(owner) {
-            Some(number::Number::Int(number)) => {
+        (_, "conjugate") => Ok(arithmetic::signed(owner, false).unwrap_or(Value::None)),
+        _ => match owner.number() {
+            Some(Number::Int(number)) => {
                 if name == "bit_length" {
                     Ok(Value::count(usize::try_from(number.bits()).unwrap_or(usize::MAX)))
                 } else {
@@ -248,37 +249,12 @@ fn text_method(run: &mut Run, text: &Text, name: &str, arguments: &Arguments) ->
             let [] = arguments.exactly(name)?;
             Ok(Value::Bool(classes::holds(text.as_str(), name)))
         }
-        "striptags" => Ok(Value::Text(filters::striptags(text))),
-        "unescape" => Ok(Value::Text(filters::unescape(text))),
+        "striptags" => Ok(Value::Text(markup::striptags(text))),
+        "unescape" => Ok(Value::Text(markup::unescape(text))),
         "escape" => Ok(Value::Text(escape_again(text))),
         _ => {
             let [] = arguments.exactly(name)?;
             Ok(Value::Text(cases::call(text, name)))
         }
     }
-}
-
-/// markupsafe's `escape`: markup stays as it is.
-pub(crate) fn escape(text: &Text) -> Text {
-    if text.is_markup {
-        return text.clone();
-    }
-    escape_again(text)
-}
-
-/// Escapes also what is markup already.
-pub(crate) fn escape_again(text: &Text) -> Text {
-    let escaped = text.map(|part, out| {
-        for c in part.chars() {
-            match c {
-                '&' => out.push_str("&amp;"),
-                '<' => out.push_str("&lt;"),
-                '>' => out.push_str("&gt;"),
-                '\'' => out.push_str("&#39;"),
-                '"' => out.push_str("&#34;"),
-                _ => out.push(c),
-            }
-        }
-    });
-    escaped.with_markup(true)
 }

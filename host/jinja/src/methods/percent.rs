@@ -1,8 +1,8 @@
 //! Formatting by `%`, as C's `printf` with Python's extensions.
 
+use crate::arithmetic;
 use crate::error::{Error, Result};
 use crate::eval::Run;
-use crate::number;
 use crate::print;
 use crate::print::spec::{MAX_WIDTH, Spec};
 use crate::text::{Origin, Text, TextBuilder};
@@ -48,7 +48,7 @@ pub(crate) fn format(run: &mut Run, format: &Text, value: &Value) -> Result<Valu
         };
         let text = conversion.apply(run, &value)?;
         run.check_size(out.len() + text.as_str().len())?;
-        out.push_text(&if format.is_markup { super::escape(&text) } else { text });
+        out.push_text(&if format.is_markup { crate::markup::escape(&text) } else { text });
     }
     out.push_slice(format, start..string.len());
     let is_loose = values.mapping.is_some() || matches!(value, Value::List(_) | Value::Undefined(_));
@@ -154,7 +154,7 @@ impl Conversion {
 
     fn integer(&self, value: &Value, kind: char) -> Result<Text> {
         let value = match value {
-            Value::Float(float) if kind == 'd' => number::truncate(*float)?,
+            Value::Float(float) if kind == 'd' => arithmetic::truncate(*float)?,
             Value::Bool(_) | Value::Int(_) | Value::BigInt(_) => value.clone(),
             Value::Undefined(missing) => return Err(missing.error()),
             other => {

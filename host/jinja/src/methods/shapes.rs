@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::escape;
 use super::search::string;
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::eval::Run;
+use crate::markup::escape;
 use crate::print::spec::Spec;
 use crate::strings::is_space;
 use crate::text::{Origin, Text, TextBuilder};

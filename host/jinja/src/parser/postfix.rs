@@ -4,10 +4,10 @@
 use super::{Parser, Warning, node};
 use crate::ast::{CallArguments, Expression, ExpressionKind};
 use crate::error::Result;
-use crate::filters::{self, Filter};
-use crate::is_tests::Test;
+use crate::filters;
 use crate::lexer::TokenKind;
 use crate::methods;
+use crate::names::{Filter, Test};
 use crate::text::{Origin, Text};
 use crate::value::Value;
 

@@ -158,7 +158,7 @@ pub(crate) fn is_true(value: &Value) -> bool {
         Value::Dict(dict) | Value::View(View::Keys | View::Values | View::Items, dict) => {
             !dict.entries.is_empty()
         }
-        Value::Range(range) => crate::eval::range_len(range) > 0,
+        Value::Range(range) => crate::value::range_len(range) > 0,
         Value::Method(_) | Value::Function(_) | Value::Macro(_) | Value::Object(_) => true,
     }
 }

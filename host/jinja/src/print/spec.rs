@@ -102,7 +102,7 @@ impl Spec {
     }
 
     fn format_number(&self, value: &Value) -> Result<Text> {
-        let number = Number::of(value).ok_or_else(|| Error::runtime("a number is required"))?;
+        let number = value.number().ok_or_else(|| Error::runtime("a number is required"))?;
         let (negative, digits) = match (&number, self.kind) {
             (Number::Int(number), None | Some('d' | 'n' | 'b' | 'o' | 'x' | 'X' | 'c')) => {
                 self.integer(number)?

@@ -9,6 +9,7 @@
 //! found. Only `subject` knows where parsers come from: everything else runs on any [`Subject`], so
 //! that the tests can show each property failing. The command line calls this module.
 
+mod case_file;
 mod compare;
 mod cost;
 mod demanded;

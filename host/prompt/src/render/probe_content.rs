@@ -5,7 +5,8 @@
 //! which it would leave parts out, or which it would write as Python or JSON spells them.
 
 use super::ChatFormat;
-use crate::content::{Content, ContentForm, ContentForms};
+use crate::content::Content;
+use crate::content_forms::{ContentForm, ContentForms};
 use crate::conversation::{Conversation, Message, Role};
 use crate::segments::text_of;
 use crate::variables;

@@ -12,7 +12,7 @@ use net::{ApiClient, connection_words, read_body};
 use reqwest::Response;
 use serde_json::{Map, Value};
 
-use super::events::{ServerEvent, read};
+use super::events::{Ending, ServerEvent, read};
 
 /// Largest event, in bytes: the last one holds the whole answer, and repeats the request's tools.
 const MAX_ANSWER_EVENT: usize = 64 << 20;
@@ -39,15 +39,6 @@ pub(in super::super) struct Finished {
     /// The items that the model wrote.
     pub(in super::super) items: Vec<Value>,
     times: Times,
-}
-
-/// How an answer ended.
-pub(in super::super) enum Ending {
-    Completed,
-    /// With the server's reason.
-    Incomplete(String),
-    /// With the server's message, or what broke.
-    Failed(String),
 }
 
 /// Times since the request was sent.

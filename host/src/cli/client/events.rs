@@ -3,7 +3,14 @@
 
 use serde_json::{Map, Value};
 
-use super::answer::Ending;
+/// How an answer ended.
+pub(in super::super) enum Ending {
+    Completed,
+    /// With the server's reason.
+    Incomplete(String),
+    /// With the server's message, or what broke.
+    Failed(String),
+}
 
 /// What an event says, of what is shown.
 pub(super) enum ServerEvent {

@@ -9,8 +9,9 @@ mod fields;
 mod screen;
 mod target;
 
-pub(super) use answer::{Ending, Finished};
+pub(super) use answer::Finished;
 pub(super) use ask::{AskArguments, Asked, INTERRUPTED, Interrupts, ask};
+pub(super) use events::Ending;
 pub(super) use fields::{field, json_file, set};
 pub(super) use screen::{Screen, shown};
 pub(super) use target::{KEY_VARIABLE, ModelServer, TargetArguments};

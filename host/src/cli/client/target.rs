@@ -13,7 +13,8 @@ use tokio::task::JoinSet;
 use super::super::config::ConfigArguments;
 use super::super::mcp::McpArguments;
 use super::super::models::ModelArguments;
-use super::super::serve::{ServeArguments, prepare};
+use super::super::serve::prepare;
+use super::super::serve_arguments::ServeArguments;
 use super::super::values::parsed;
 use super::answer::AnswerStream;
 

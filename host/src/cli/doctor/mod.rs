@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::serve::ServeArguments;
+use super::serve_arguments::ServeArguments;
 use findings::Findings;
 
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use model::{Examination, MemoryNeed, ModelLoadError, NotFound, SharedOptions, fr
 
 use super::super::launch::CODEX_CONTEXT;
 use super::super::load::with_switch;
-use super::super::serve::ServeArguments;
+use super::super::serve_arguments::ServeArguments;
 use super::findings::{Findings, Level};
 
 /// Tokens of context that coding agents need, as many as the most demanding one.

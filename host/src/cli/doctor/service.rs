@@ -10,7 +10,7 @@ use system::private::open_private;
 
 use super::super::access::unprotected;
 use super::super::listen::ListenAddress;
-use super::super::serve::ServeArguments;
+use super::super::serve_arguments::ServeArguments;
 use super::super::store::StoreArguments;
 use super::super::{data, seal};
 use super::findings::{Findings, Level};

@@ -22,7 +22,7 @@ use super::{ReplayArguments, delivery};
 use crate::cli::cache::CacheArgument;
 use crate::cli::load::with_switch;
 use crate::cli::record::switches;
-use crate::cli::serve::ServeArguments;
+use crate::cli::serve_arguments::ServeArguments;
 use crate::cli::stderr;
 
 /// A model as a record has it.

@@ -6,13 +6,11 @@ use rusqlite::params;
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
+use crate::bounds::SWEPT;
 use crate::{Claimed, Error, Lease, Owner, Result};
 
 // Both searches name their index: SQLite would rather read the whole table in the order of its
 // keys.
-
-/// Responses that one sweep takes over.
-pub(crate) const SWEPT: usize = 64;
 
 pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
     let key = s.first(

@@ -4,11 +4,10 @@
 use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
-use super::background::SWEPT;
 use super::evict::{Debt, Keep};
 use super::session::Session;
 use super::{evict, read, responses};
-use crate::bounds::{ITEM_BYTES, TOUCH, millis};
+use crate::bounds::{ITEM_BYTES, SWEPT, TOUCH, millis};
 use crate::{
     Budget, Completion, Completions, Error, Items, Lease, Link, NewCompletion, NewResponse, Order, Owner,
     Page, Result, Side, Tag,

@@ -6,37 +6,15 @@ use std::collections::HashSet;
 use rusqlite::params;
 
 use super::evict::{Debt, Keep};
-use super::responses::{body_bytes, counted};
-use super::row::owner_key;
+use super::row::{ConversationRow, body_bytes, counted, owner_key};
 use super::session::Session;
 use super::{evict, read};
-use crate::bounds::{ITEM_BYTES, ROW_BYTES, TOUCH, millis};
+use crate::bounds::{ITEM_BYTES, ROW_BYTES};
 use crate::{Budget, Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
-
-/// A row of table `conversation`.
-pub(crate) struct ConversationRow {
-    pub(crate) key: i64,
-    pub(crate) owner: i64,
-    /// Place of the next entry.
-    pub(crate) next: u64,
-    /// The response that holds it.
-    pub(crate) running: Option<i64>,
-    /// Bytes of its entries.
-    pub(crate) items: u64,
-    pub(crate) used: u64,
-    pub(crate) shown: Conversation,
-}
-
-impl ConversationRow {
-    /// Its key, if its age is to be renewed now that it is read.
-    fn to_touch(&self, s: &Session) -> Option<i64> {
-        (self.used + millis(TOUCH) <= s.now()).then_some(self.key)
-    }
-}
 
 /// A conversation, and its key if its age is to be renewed.
 pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Conversation, Option<i64>)> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     let touch = row.to_touch(s);
     Ok((row.shown, touch))
 }
@@ -45,30 +23,6 @@ pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Conversation,
 pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
     s.run("UPDATE conversation SET used = MAX(used, ?) WHERE key = ?", params![s.now(), key])?;
     Ok(())
-}
-
-/// The row of a visible conversation.
-pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<ConversationRow> {
-    let row = s.first(
-        "SELECT key, owner, next, running, items, created, metadata, used FROM conversation \
-         WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
-        params![owner.name(), id],
-        |row| {
-            let shown = Conversation { id: id.to_owned(), created: row.get(5)?, metadata: row.get(6)? };
-            let found = ConversationRow {
-                key: row.get(0)?,
-                owner: row.get(1)?,
-                next: row.get(2)?,
-                running: row.get(3)?,
-                items: row.get(4)?,
-                used: row.get(7)?,
-                shown,
-            };
-            Ok(found)
-        },
-    )?;
-    let found = row.ok_or(Error::NotFound)?;
-    if found.running.is_none() && found.used <= s.expired() { Err(Error::NotFound) } else { Ok(found) }
 }
 
 pub(crate) fn create(
@@ -89,11 +43,11 @@ pub(crate) fn create(
         params![owner_key, id, s.now(), metadata, ROW_BYTES + metadata.len() as u64],
     )?;
     let ((), debt) = append(s, owner, id, items)?;
-    Ok((find(s, owner, id)?.shown, debt))
+    Ok((ConversationRow::find(s, owner, id)?.shown, debt))
 }
 
 pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Result<((), Option<Debt>)> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     check_ids(s, &row, items)?;
     if row.items + body_bytes(items) > s.bounds.context_bytes {
         return Err(Error::TooLong(TooLong::Bytes));
@@ -158,7 +112,7 @@ pub(crate) fn update(
     id: &str,
     metadata: Vec<u8>,
 ) -> Result<(Conversation, Option<Debt>)> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     s.run(
         "UPDATE conversation SET metadata = ?1, used = MAX(used, ?2), bytes = bytes + ?3 - ?4 WHERE key = ?5",
         params![metadata, s.now(), metadata.len(), row.shown.metadata.len(), row.key],
@@ -168,7 +122,7 @@ pub(crate) fn update(
 }
 
 pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     s.run("DELETE FROM conversation WHERE key = ?", [row.key])?;
     Ok(())
 }
@@ -182,7 +136,7 @@ pub(crate) fn items(
     page: &Page,
     budget: &Budget,
 ) -> Result<(Items, Option<i64>)> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     let (end, sql) = match page.order {
         Order::Ascending => ("MAX", "pos > ?2 ORDER BY pos"),
         Order::Descending => ("MIN", "pos < ?2 ORDER BY pos DESC"),
@@ -206,18 +160,18 @@ pub(crate) fn items(
 }
 
 pub(crate) fn len(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     s.number("SELECT COUNT(*) FROM entry WHERE conversation = ?", [row.key])
 }
 
 pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     let (_, body) = newest(s, &row, &item)?;
     Ok(Item { id: item, body })
 }
 
 pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<Conversation> {
-    let row = find(s, owner, id)?;
+    let row = ConversationRow::find(s, owner, id)?;
     let (pos, body) = newest(s, &row, item)?;
     s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
     s.run(

@@ -2,8 +2,7 @@
 
 use rusqlite::{Params, params};
 
-use super::conversations;
-use super::row::{QUEUED, ResponseRow};
+use super::row::{ConversationRow, QUEUED, ResponseRow};
 use super::session::Session;
 use crate::bounds::millis;
 use crate::chunk::unpack;
@@ -80,7 +79,7 @@ pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) 
     let places = match link {
         Link::Alone => Vec::new(),
         Link::Conversation(id) => {
-            entries_before(s, conversations::find(s, owner, id)?.key, u64::MAX >> 1, budget)?
+            entries_before(s, ConversationRow::find(s, owner, id)?.key, u64::MAX >> 1, budget)?
         }
         Link::Parent(id) => {
             let row = ResponseRow::find(s, owner, id)?;

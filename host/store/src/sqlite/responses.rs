@@ -3,10 +3,13 @@
 use rusqlite::params;
 
 use super::evict::Debt;
-use super::row::{CHUNK_ROW, Kind, QUEUED, RUNNING, ResponseRow, owner_key, status_number};
+use super::row::{
+    CHUNK_ROW, ConversationRow, Kind, QUEUED, RUNNING, ResponseRow, body_bytes, counted, owner_key,
+    status_number,
+};
 use super::session::Session;
 use super::{conversations, evict, read};
-use crate::bounds::{ITEM_BYTES, ROW_BYTES};
+use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
     End, Error, Finished, Full, Item, Lease, Link, NewResponse, Owner, Result, Status, Target, TooLong,
@@ -128,7 +131,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
             }
         }
         Link::Conversation(id) => {
-            let conversation = conversations::find(s, owner, id)?;
+            let conversation = ConversationRow::find(s, owner, id)?;
             if conversation.running.is_some() {
                 return Err(Error::Locked);
             }
@@ -269,14 +272,4 @@ fn insert_items(s: &Session, key: i64, owner: i64, side: u64, first: u64, items:
         )?;
     }
     Ok(())
-}
-
-/// Bytes that items have in a context.
-pub(crate) fn body_bytes(items: &[Item]) -> u64 {
-    items.iter().map(|item| item.body.len() as u64).sum()
-}
-
-/// Bytes that are counted for stored items.
-pub(crate) fn counted(items: &[Item]) -> u64 {
-    items.iter().map(|item| ITEM_BYTES + (item.id.len() + item.body.len()) as u64).sum()
 }

@@ -1,10 +1,11 @@
-//! A response's row, as every transaction looks it up: by owner and id, and only if it is visible.
+//! Rows of responses and conversations, as every transaction looks them up: by owner and id, and
+//! only those that are visible.
 
 use rusqlite::{Row, params};
 
 use super::session::Session;
-use crate::bounds::{TOUCH, millis};
-use crate::{Error, Lease, Link, Millis, Owner, Result, Status};
+use crate::bounds::{ITEM_BYTES, TOUCH, millis};
+use crate::{Conversation, Error, Item, Lease, Link, Millis, Owner, Result, Status};
 
 pub(crate) const QUEUED: u64 = 0;
 pub(crate) const RUNNING: u64 = 1;
@@ -154,4 +155,59 @@ pub(crate) fn status_number(status: Status) -> u64 {
 pub(crate) fn owner_key(s: &Session, owner: &Owner) -> Result<i64> {
     s.run("INSERT OR IGNORE INTO owner (name) VALUES (?)", [owner.name()])?;
     s.first("SELECT key FROM owner WHERE name = ?", [owner.name()], |row| row.get(0))?.ok_or(Error::NotFound)
+}
+
+/// A row of table `conversation`.
+pub(crate) struct ConversationRow {
+    pub(crate) key: i64,
+    pub(crate) owner: i64,
+    /// Place of the next entry.
+    pub(crate) next: u64,
+    /// The response that holds it.
+    pub(crate) running: Option<i64>,
+    /// Bytes of its entries.
+    pub(crate) items: u64,
+    pub(crate) used: u64,
+    pub(crate) shown: Conversation,
+}
+
+impl ConversationRow {
+    /// Its key, if its age is to be renewed now that it is read.
+    pub(crate) fn to_touch(&self, s: &Session) -> Option<i64> {
+        (self.used + millis(TOUCH) <= s.now()).then_some(self.key)
+    }
+
+    /// The row of a visible conversation.
+    pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
+        let row = s.first(
+            "SELECT key, owner, next, running, items, created, metadata, used FROM conversation \
+             WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
+            params![owner.name(), id],
+            |row| {
+                let shown = Conversation { id: id.to_owned(), created: row.get(5)?, metadata: row.get(6)? };
+                let found = Self {
+                    key: row.get(0)?,
+                    owner: row.get(1)?,
+                    next: row.get(2)?,
+                    running: row.get(3)?,
+                    items: row.get(4)?,
+                    used: row.get(7)?,
+                    shown,
+                };
+                Ok(found)
+            },
+        )?;
+        let found = row.ok_or(Error::NotFound)?;
+        if found.running.is_none() && found.used <= s.expired() { Err(Error::NotFound) } else { Ok(found) }
+    }
+}
+
+/// Bytes that items have in a context.
+pub(crate) fn body_bytes(items: &[Item]) -> u64 {
+    items.iter().map(|item| item.body.len() as u64).sum()
+}
+
+/// Bytes that are counted for stored items.
+pub(crate) fn counted(items: &[Item]) -> u64 {
+    items.iter().map(|item| ITEM_BYTES + (item.id.len() + item.body.len()) as u64).sum()
 }

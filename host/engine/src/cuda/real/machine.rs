@@ -4,8 +4,9 @@ use cudarc::driver::result::{self, device};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 
 use super::calls::Called;
-use super::{cublaslt, nvrtc};
-use crate::cuda::platform::{DeviceInfo, Platform};
+use super::cublaslt::{self, CublasLt};
+use super::nvrtc::{self, Nvrtc};
+use crate::cuda::platform::{self, DeviceInfo, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// The machine that this process runs on.
@@ -64,4 +65,17 @@ fn attribute_of(device: CUdevice, attribute: CUdevice_attribute) -> Result<u32, 
     // SAFETY: the device is the driver's.
     let value = unsafe { device::get_attribute(device, attribute) }.of("cuDeviceGetAttribute")?;
     Ok(value.unsigned_abs())
+}
+
+impl CublasLt {
+    /// Version of the library on this machine, or the reason why it can't be used.
+    pub(super) fn find() -> Result<CudaVersion, CudaError> {
+        platform::cublaslt(&Machine as &dyn Platform)
+    }
+}
+
+impl Nvrtc {
+    pub(in crate::cuda) fn find() -> Self {
+        Self(platform::nvrtc(&Machine as &dyn Platform))
+    }
 }

@@ -18,10 +18,9 @@ use kernels::ggml::BlockType;
 use self::rows::{alternate, half_of_each_head, mxfp4, without_neighbours};
 use super::LoadError;
 use super::finite;
-use super::stored::{CodeKind, StoredMatrix};
-use super::tensor::{BlockDtype, BlockTensor, Codes, Dtype, StoredTensor, WeightTensor};
-use super::weights::not_a_number;
-use crate::files::FileBytes;
+use super::stored::StoredMatrix;
+use super::tensor::{BlockDtype, BlockTensor, CodeKind, Codes, Dtype, StoredTensor, WeightTensor};
+use crate::file_bytes::FileBytes;
 use crate::gguf_files::GgufFiles;
 use crate::parallel;
 
@@ -151,7 +150,7 @@ impl GgufWeights {
             None => Ok(tensor),
             Some((index, value)) => {
                 let file = self.file_of(&source.tensor);
-                Err(not_a_number(file, &source.tensor, index, &value.to_string()))
+                Err(finite::not_a_number(file, &source.tensor, index, &value.to_string()))
             }
         }
     }

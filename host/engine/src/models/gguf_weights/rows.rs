@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::files::FileBytes;
+use crate::file_bytes::FileBytes;
 use crate::models::LoadError;
 
 /// Bytes of an MXFP4 block: a scale, and codes.

@@ -8,8 +8,8 @@ use super::stream::ResidualStream;
 use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization, SharedExpert};
 use crate::models::loading::Loading;
 use crate::models::ops::{Norm, Routing, Store, TensorRole};
-use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
-use crate::models::{Backend, LoadError, WeightRole};
+use crate::models::stored::{ExpertWeights, StoredMatrix};
+use crate::models::{Backend, CodeKind, LoadError, WeightRole};
 
 /// A mixture of experts on a backend.
 #[derive(Debug)]

@@ -20,8 +20,6 @@ use cudarc::cublaslt::sys::{
 
 use self::descriptors::{Descriptors, Preference};
 use self::functions::Functions;
-use super::Machine;
-use crate::cuda::platform::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// Bytes of device memory that kernels may use beside their matrices: what NVIDIA recommends for
@@ -57,11 +55,6 @@ struct Plan {
 }
 
 impl CublasLt {
-    /// Version of the library on this machine, or the reason why it can't be used.
-    pub(super) fn find() -> Result<CudaVersion, CudaError> {
-        platform::cublaslt(&Machine as &dyn Platform)
-    }
-
     /// Opens the library on the device of the current context. [`Self::find`] must have found it.
     pub(super) fn open(workspace: u64) -> Result<Self, CudaError> {
         let functions = Functions::find().ok_or(CudaError::NoCublasLt)?;

@@ -11,19 +11,13 @@ use cudarc::nvrtc::result::NvrtcError;
 use cudarc::nvrtc::sys::nvrtcProgram;
 
 use self::functions::Functions;
-use super::Machine;
 use crate::cuda::compile::Compiler;
-use crate::cuda::platform::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// Version of NVRTC on this machine, or the error of why it can't be used.
-pub(in crate::cuda) struct Nvrtc(Result<CudaVersion, CudaError>);
+pub(in crate::cuda) struct Nvrtc(pub(super) Result<CudaVersion, CudaError>);
 
 impl Nvrtc {
-    pub(in crate::cuda) fn find() -> Self {
-        Self(platform::nvrtc(&Machine as &dyn Platform))
-    }
-
     /// NVRTC on a machine that lacks it.
     #[cfg(test)]
     pub(in crate::cuda) fn missing() -> Self {

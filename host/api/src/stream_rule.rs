@@ -1,9 +1,10 @@
-//! The rules that streams must keep, and what is said of a broken one. `stream_check` and the
-//! protocols' validators use it.
+//! The rules that streams must keep, what is said of a broken one, and what checks a protocol's
+//! events. `stream_check` and the protocols' validators use it.
 
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// A rule that streams must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -80,6 +81,15 @@ impl Fault {
 /// Checks that something holds; else it is a fault against `rule`.
 pub(crate) fn check(holds: bool, rule: Rule, otherwise: &str) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(Fault::new(rule, otherwise)) }
+}
+
+/// Checker of the events of one protocol, in order.
+pub(super) trait EventCheck: fmt::Debug + Send {
+    /// Checks the next event, and adds what is wrong with it to `faults`.
+    fn event(&mut self, event: &Value, faults: &mut Vec<Fault>);
+
+    /// Adds what is missing at the end of the stream.
+    fn finish(&self, faults: &mut Vec<Fault>);
 }
 
 /// Error of a stream that breaks a rule.

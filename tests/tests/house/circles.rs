@@ -1,0 +1,69 @@
+//! No two files of a crate import each other, in however many steps; a module and what it contains
+//! may.
+
+use std::fs;
+use std::path::Path;
+
+use super::graph::{Edges, circles, edges};
+use super::modules::read_crate;
+
+/// Circles that are left, by crate. The numbers may only fall.
+const LEFT: &[(&str, usize)] = &[("host/model", 3), ("host/server", 7), ("plugins/response-template", 3)];
+
+#[test]
+fn files_of_a_crate_do_not_import_each_other_in_circles() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the repository");
+    let manifest = fs::read_to_string(repository.join("Cargo.toml")).expect("a manifest");
+    let members = manifest.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
+    let members = members.expect("members").split('"').skip(1).step_by(2).filter(|member| *member != "tests");
+    let (mut read, mut faults) = (0, Vec::new());
+    for member in members {
+        let roots = ["src/lib.rs", "src/main.rs"].map(|root| repository.join(member).join(root));
+        let mut found = 0;
+        for root in roots.iter().filter(|root| root.exists()) {
+            let modules = read_crate(repository, root);
+            read += modules.len();
+            found += print_circles(&edges(&modules));
+        }
+        let left = LEFT.iter().find(|(name, _)| *name == member).map_or(0, |(_, count)| *count);
+        if found != left {
+            faults.push(format!("{member} has {found} circles, {left} are listed"));
+        }
+    }
+    assert!(read > 500, "only {read} modules were read");
+    assert!(faults.is_empty(), "circles are printed above; a number in LEFT may only fall: {faults:#?}");
+}
+
+#[test]
+fn a_circle_is_found_behind_re_exports_and_not_in_tests() {
+    let crate_folder = tempfile::tempdir().expect("a folder");
+    let files = [
+        ("lib.rs", "mod a; mod b; mod c;"),
+        ("a.rs", "use super::b::Thing; pub fn f(_: Thing) {}"),
+        ("b/mod.rs", "mod thing; pub use thing::Thing;"),
+        ("b/thing.rs", "pub struct Thing; fn g() { crate::a::f(Thing); crate::c::h('\"', \"//\") }"),
+        ("c.rs", "pub fn h() {} #[cfg(test)] mod tests { use crate::b::Thing; }"),
+    ];
+    fs::create_dir(crate_folder.path().join("b")).expect("a folder");
+    for (name, text) in files {
+        fs::write(crate_folder.path().join(name), text).expect("a file");
+    }
+    let edges = edges(&read_crate(crate_folder.path(), &crate_folder.path().join("lib.rs")));
+    let found: Vec<Vec<&str>> =
+        circles(&edges).into_iter().map(|files| files.into_iter().collect()).collect();
+    assert_eq!(found, [["a.rs", "b/thing.rs"]]);
+}
+
+/// Prints each circle with the names that tie it; returns how many there are.
+fn print_circles(edges: &Edges) -> usize {
+    let circles = circles(edges);
+    for circle in &circles {
+        println!("a circle of {} files:", circle.len());
+        for ((from, to), names) in edges {
+            if circle.contains(from.as_str()) && circle.contains(to.as_str()) {
+                println!("  {from} -> {to}: {names:?}");
+            }
+        }
+    }
+    circles.len()
+}

@@ -1,0 +1,6 @@
+//! The shape of the house: what may depend on what, read from the sources.
+
+mod circles;
+mod graph;
+mod modules;
+mod tokens;
