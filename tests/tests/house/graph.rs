@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::modules::{ModulePath, Modules};
 
 /// Names that one file takes from another, by both.
-pub type Edges = BTreeMap<(String, String), BTreeSet<String>>;
+pub(crate) type Edges = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// A path that leads through this many re-exports is taken as endless.
 const MAX_DEPTH: usize = 16;
@@ -18,7 +18,7 @@ enum Target {
 }
 
 /// The edges between files of `modules`, but those between a module and one that contains it.
-pub fn edges(modules: &Modules) -> Edges {
+pub(crate) fn edges(modules: &Modules) -> Edges {
     let mut edges = Edges::new();
     for (path, module) in modules {
         let globbed = module.globs.iter().filter_map(|glob| match resolve(modules, path, glob, 0)? {
@@ -86,7 +86,7 @@ fn find(modules: &Modules, at: &[String], name: &str, depth: usize) -> Option<Ta
 }
 
 /// The sets of files that reach each other, each of two files or more.
-pub fn circles(edges: &Edges) -> Vec<BTreeSet<&str>> {
+pub(crate) fn circles(edges: &Edges) -> Vec<BTreeSet<&str>> {
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (from, to) in edges.keys() {
         next.entry(from).or_default().push(to);

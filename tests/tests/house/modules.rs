@@ -7,30 +7,30 @@ use std::path::{Path, PathBuf};
 use super::tokens::{group, product_tokens};
 
 /// The path of a module in its crate; the root's is empty.
-pub type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
 /// What a module's file says.
 #[derive(Default)]
-pub struct Module {
+pub(crate) struct Module {
     /// Relative to the repository.
-    pub file: String,
+    pub(crate) file: String,
     /// Items defined here, child modules among them.
-    pub defined: BTreeSet<String>,
+    pub(crate) defined: BTreeSet<String>,
     /// Names that `use` brings in, and the path behind each.
-    pub imported: BTreeMap<String, Vec<String>>,
+    pub(crate) imported: BTreeMap<String, Vec<String>>,
     /// Paths of `use …::*`.
-    pub globs: Vec<Vec<String>>,
+    pub(crate) globs: Vec<Vec<String>>,
     /// Paths of two segments or more, written in code.
-    pub paths: BTreeSet<Vec<String>>,
+    pub(crate) paths: BTreeSet<Vec<String>>,
     /// Words of the file, for what globs bring in.
-    pub words: BTreeSet<String>,
+    pub(crate) words: BTreeSet<String>,
 }
 
 /// The modules of one crate by path.
-pub type Modules = BTreeMap<ModulePath, Module>;
+pub(crate) type Modules = BTreeMap<ModulePath, Module>;
 
 /// Reads the crate whose root is `root` under `repository`.
-pub fn read_crate(repository: &Path, root: &Path) -> Modules {
+pub(crate) fn read_crate(repository: &Path, root: &Path) -> Modules {
     let mut modules = Modules::new();
     let folder = root.parent().expect("a root is in a folder").to_owned();
     let mut reader = Reader { repository, modules: &mut modules };
@@ -69,7 +69,7 @@ impl Reader<'_> {
                 ["mod", child, "{", ..] => {
                     module.defined.insert((*child).to_owned());
                     let length = group(&rest[2..]);
-                    let block = &rest[3..1 + length];
+                    let block = &rest[3..=length];
                     self.module(block, file, &folder.join(child), joined(&path, child));
                     at += 2 + length;
                     continue;

@@ -2,7 +2,7 @@
 //! tests compile. Enough to read modules, imports and paths.
 
 /// The tokens of what a product build compiles in `source`.
-pub fn product_tokens(source: &str) -> Vec<&str> {
+pub(crate) fn product_tokens(source: &str) -> Vec<&str> {
     without_tests(&tokens(source))
 }
 
@@ -108,7 +108,7 @@ fn is_test_attribute(tokens: &[&str]) -> bool {
 }
 
 /// How many tokens the group has that `tokens` opens with.
-pub fn group(tokens: &[&str]) -> usize {
+pub(crate) fn group(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate() {
         depth += match *token {
