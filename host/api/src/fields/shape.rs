@@ -17,7 +17,7 @@ pub(crate) struct Row {
 }
 
 /// What the server does with a field, or with a kind of object. What is in no table is decided by
-/// [`super::warnings::Warnings`]: a field is ignored with a warning, a kind mostly refused.
+/// [`crate::warnings::Warnings`]: a field is ignored with a warning, a kind mostly refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Support {
     /// It does what the protocol says.
