@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use llguidance::Matcher;
 
+use super::parts::GrammarParts;
 #[cfg(test)]
 use super::pool::LexerLock;
-use super::start::GrammarParts;
 use super::weight::GrammarWeight;
 use super::{GrammarError, MaskStart};
 

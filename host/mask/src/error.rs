@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::prepared::{NO_TOKEN, PANIC};
+/// llguidance's word for a mask without a token.
+pub(super) const NO_TOKEN: &str = "NoExtension";
+/// Beginning of llguidance's errors about panics of its own, which it catches.
+pub(super) const PANIC: &str = "panic: ";
 
 /// Why a grammar isn't followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -18,9 +18,9 @@ use llguidance::{CancellationHandle, Matcher};
 use tokio::sync::oneshot;
 
 use super::limits::{DRAFT_PAUSE_TOKENS, FREE_TOKENS, SLOW_CALL, SLOW_MASK};
+use super::parts::GrammarParts;
 use super::prepared::{Prepared, Row, compute, consume, failed};
 use super::reasoning::ReasoningBound;
-use super::start::GrammarParts;
 use system::cpu_clock::thread_cpu_time;
 
 /// Token mask of one sequence under its grammar.

@@ -9,9 +9,9 @@ use llguidance::ParserFactory;
 
 use super::compiled::CompiledGrammar;
 use super::limits::COMPILE_STACK;
+use super::parts::GrammarParts;
 use super::pool::{LexerLock, MaskPool};
 use super::share::{GrammarShare, ModelNumber};
-use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
 use super::weight::GrammarWeight;
 use super::{GrammarError, MaskStart};

@@ -16,6 +16,7 @@ mod grammars;
 mod json;
 mod limits;
 mod memory;
+mod parts;
 mod pool;
 mod prepared;
 mod reasoning;

@@ -5,8 +5,9 @@ use grammar_trial::LEXER_STATES;
 use llguidance::Matcher;
 use llguidance::toktrie::SimpleVob;
 
+use super::error::{NO_TOKEN, PANIC};
 use super::limits::DRAFT_TIME;
-use super::start::GrammarParts;
+use super::parts::GrammarParts;
 use super::weight::GrammarWeight;
 use system::cpu_clock::thread_cpu_time;
 
@@ -111,12 +112,6 @@ pub(super) fn compute(matcher: &mut Matcher, reasoning_end: &[u32]) -> Result<Ro
             || matcher.validate_tokens(reasoning_end).map_err(failed)? == reasoning_end.len());
     Ok(Row { allowed, ends_reasoning })
 }
-
-/// llguidance's word for a mask without a token.
-pub(super) const NO_TOKEN: &str = "NoExtension";
-
-/// Beginning of llguidance's errors about panics of its own, which it catches.
-pub(super) const PANIC: &str = "panic: ";
 
 /// Converts llguidance's error. Its first line says what failed; certain words in it mark a limit
 /// that was reached.

@@ -2,29 +2,15 @@
 //! prompt has written.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use engine::MaskError;
 use llguidance::Matcher;
 
-use super::pool::{LexerLock, MaskPool};
-use super::weight::GrammarWeight;
+use super::parts::GrammarParts;
 use super::{GrammarError, GrammarMask};
 
 /// Refusal of a grammar whose first mask was cancelled.
 const TOO_LONG: &str = "working out how an answer may begin takes too long";
-
-/// Values that all masks of one grammar share.
-#[derive(Clone)]
-pub(super) struct GrammarParts {
-    pub(super) pool: Arc<MaskPool>,
-    pub(super) lexer: LexerLock,
-    pub(super) weight: Arc<GrammarWeight>,
-    /// Most CPU time of a token's mask, on average over an answer.
-    pub(super) mask_time: Duration,
-    /// Id in the matcher's masks that stands for the end of the turn.
-    pub(super) end: u32,
-}
 
 /// Start of sequences in a grammar, from which each choice of a request gets its mask.
 pub struct MaskStart {

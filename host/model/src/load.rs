@@ -11,6 +11,7 @@ use engine::{
 
 use super::context_cut::ContextCut;
 use super::load_error::ModelLoadError;
+use super::load_progress::LoadProgress;
 use super::options::{KvCacheBytes, LoadFormat, ModelOptions};
 use super::prepared::Prepared;
 use super::runner::RunnerOptions;
@@ -20,19 +21,9 @@ use super::source::{EngineChoice, TokenSource};
 use crate::limits::ModelLimits;
 use crate::observe::ModelMetrics;
 use crate::replay::{Script, Vocabulary};
-use hub::DownloadProgress;
 use mask::Grammars;
 use prompt::Tokenizer;
 use remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
-
-/// How far the load of a model is.
-#[derive(Debug, Clone, Copy)]
-pub enum LoadProgress<'a> {
-    /// What the cache lacked is downloaded.
-    Download(DownloadProgress<'a>),
-    /// The engine gets ready.
-    Engine(engine::models::Progress),
-}
 
 impl Model {
     /// Loads the model that `options` describe; what the cache lacks of a model of the hub is

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::load::LoadProgress;
 use super::load_error::ModelLoadError;
+use super::load_progress::LoadProgress;
 use super::locate::{EMBEDDED_NAME, default_name};
 use super::options::ModelOptions;
 use super::parsers::ParserReport;

@@ -7,8 +7,8 @@ use engine::models::{LoadError, ModelConfig, Progress, Weights};
 use engine::{DeviceChoice, LocalRunner, ModelFiles};
 
 use super::devices::LocalDevices;
-use super::load::LoadProgress;
 use super::load_error::ModelLoadError;
+use super::load_progress::LoadProgress;
 use super::locate::locate;
 use super::options::{KvCacheBytes, LoadFormat};
 use hub::{self, Need};

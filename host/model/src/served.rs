@@ -12,7 +12,6 @@ use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
-use super::tokenize::TokenizerInfo;
 use crate::limits::ModelLimits;
 use crate::observe::ModelMetrics;
 use crate::record::FileDigests;
@@ -29,7 +28,7 @@ pub use facts::{Written, WrittenParser};
 /// A served model. Cheap to clone.
 #[derive(Clone)]
 pub struct Model {
-    served: Arc<Served>,
+    pub(super) served: Arc<Served>,
     /// Meter that books the CPU time of prompts.
     meter: CpuMeter,
     /// Principal whose jobs this handle starts.
@@ -152,11 +151,6 @@ impl Model {
     /// Temperature and top-p for requests that set none.
     pub fn default_sampling(&self) -> (f32, f32) {
         (self.served.defaults.temperature.unwrap_or(1.0), self.served.defaults.top_p.unwrap_or(1.0))
-    }
-
-    /// Facts about the tokenizer.
-    pub fn tokenizer_info(&self) -> TokenizerInfo<'_> {
-        TokenizerInfo { chat: &self.served.chat, context: self.context() }
     }
 
     /// Most tokens of prompt and answer together.

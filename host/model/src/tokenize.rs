@@ -26,6 +26,11 @@ pub struct TokenizerInfo<'a> {
 }
 
 impl Model {
+    /// Facts about the tokenizer.
+    pub fn tokenizer_info(&self) -> TokenizerInfo<'_> {
+        TokenizerInfo { chat: &self.served.chat, context: self.context() }
+    }
+
     /// Returns the tokens of the job's prompt; of the first one, if it has several. `texts`: with
     /// the text of each token.
     pub async fn tokenize(&self, job: Job, texts: bool) -> Result<Tokenized, StartError> {
