@@ -4,8 +4,8 @@
 //! request to another origin, or by making its own name resolve to that address (DNS rebinding). If
 //! no key protects the server, `Host` and `Origin` are checked instead.
 
-use std::net::{IpAddr, Ipv6Addr};
-use std::str::FromStr;
+use std::net::IpAddr;
+use std::str::FromStr as _;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -15,6 +15,7 @@ use http::{HeaderMap, Uri, header};
 
 use crate::accept::keys::Keys;
 use crate::accept::named::{Named, NamedLists};
+use crate::accept::origins::{CorsOrigin, HostName, normal};
 use crate::http::answer::refuse;
 use api::error::ApiError;
 
@@ -41,50 +42,6 @@ impl Access {
         let allowed =
             is_named(&named.origins, origin) || is_own_page(origin, text(header::HOST), &named.hosts);
         if allowed { Ok(()) } else { Err(ApiError::origin_not_allowed(origin)) }
-    }
-}
-
-/// A host name or IP address in lower case, without a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostName(String);
-
-impl FromStr for HostName {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bare = text.trim_start_matches('[').trim_end_matches(']');
-        if let Ok(address) = bare.parse::<Ipv6Addr>() {
-            return Ok(Self(format!("[{address}]")));
-        }
-        let is_host = !text.contains(['[', ':'])
-            && Authority::from_str(text).is_ok_and(|authority| authority.host() == text);
-        if is_host { Ok(Self(normal(text))) } else { Err("expected a host name without scheme or port") }
-    }
-}
-
-/// An origin in lower case (`https://app.example`), or any origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CorsOrigin {
-    /// Pages of every origin.
-    Any,
-    /// Pages of this origin: `SCHEME://HOST[:PORT]`, or `null`.
-    Exactly(String),
-}
-
-impl FromStr for CorsOrigin {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_origin = || {
-            let (scheme, authority) = text.split_once("://")?;
-            let scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-            (scheme && Authority::from_str(authority).is_ok()).then_some(())
-        };
-        match text {
-            "*" => Ok(Self::Any),
-            _ if text == "null" || is_origin().is_some() => Ok(Self::Exactly(text.to_ascii_lowercase())),
-            _ => Err("expected an origin such as https://app.example, without a path, or *"),
-        }
     }
 }
 
@@ -162,11 +119,6 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost"
         || host.ends_with(".localhost")
         || address.is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
-/// Lower case, without the dot that ends a fully qualified name.
-fn normal(host: &str) -> String {
-    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }
 
 /// Middleware: 403 for a host or an origin that isn't allowed.

@@ -13,7 +13,7 @@ use crate::answer::Taps;
 use crate::limits::Limits;
 use crate::state::Running;
 use crate::state::metered_store::MeteredStore;
-use crate::state::reads::{self, READS};
+use crate::state::read_places::{self, READS};
 use crate::traces::TraceExporter;
 use accounts::{Accounts, TurnSlots};
 use api::Defaults;
@@ -101,7 +101,7 @@ impl App {
             ),
             capacity: Capacity::new(limits.http.connections),
             readers: TurnSlots::new(cores.div_ceil(2)),
-            reads: TurnSlots::shared(READS, reads::each(access.keys.clone())),
+            reads: TurnSlots::shared(READS, read_places::each(access.keys.clone())),
             defaults: models.iter().map(|model| defaults.of(model)).collect(),
             models,
             limits,

@@ -11,14 +11,17 @@ pub(crate) mod body;
 pub(crate) mod caller;
 pub(crate) mod capacity;
 pub(crate) mod content_encoding;
+pub(crate) mod cors_layer;
 pub(crate) mod keys;
 pub(crate) mod keys_file;
 pub(crate) mod named;
+pub(crate) mod origins;
 pub(crate) mod record_draft;
 
-pub use access::{Access, CorsOrigin, HostName};
+pub use access::Access;
 pub use app::App;
 pub use body::largest_body;
 pub use keys::{ApiKey, KeyError, Keys};
 pub use keys_file::{KeysFileError, read_keys};
 pub use named::Named;
+pub use origins::{CorsOrigin, HostName};

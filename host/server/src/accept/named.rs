@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tower_http::cors::CorsLayer;
 
-use crate::accept::access::{CorsOrigin, HostName};
-use crate::http::cors;
+use crate::accept::cors_layer::cors_layer;
+use crate::accept::origins::{CorsOrigin, HostName};
 
 /// Hosts and origins that the operator names.
 #[derive(Clone, Default)]
@@ -36,7 +36,7 @@ impl Named {
 
     /// Replaces both lists, in all clones.
     pub fn replace(&self, hosts: Vec<HostName>, origins: Vec<CorsOrigin>) {
-        let cors = cors::layer(&origins);
+        let cors = cors_layer(&origins);
         let lists = NamedLists { hosts, origins, cors };
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(lists);
     }

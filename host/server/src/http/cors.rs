@@ -1,27 +1,12 @@
 //! Cross-origin requests of web pages (CORS), off unless the operator names origins. Answers
 //! preflights and adds headers to every answer.
 
-use std::time::Duration;
-
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderName, HeaderValue, Method, header};
 use tower::{Layer as _, ServiceExt as _};
-use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use crate::accept::access::CorsOrigin;
 use crate::accept::named::Named;
-
-/// Headers of answers that web pages may read.
-const EXPOSED: [HeaderName; 4] = [
-    HeaderName::from_static("x-request-id"),
-    HeaderName::from_static("request-id"),
-    HeaderName::from_static("x-sluice-warning"),
-    header::RETRY_AFTER,
-];
-/// Time for which a browser may cache a preflight's answer.
-const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Middleware: answers preflights and adds headers, for the origins that are named now.
 pub(crate) async fn answer(State(named): State<Named>, request: Request, next: Next) -> Response {
@@ -30,25 +15,4 @@ pub(crate) async fn answer(State(named): State<Named>, request: Request, next: N
         None => next.run(request).await,
         Some(cors) => cors.layer(next).oneshot(request).await.into_response(),
     }
-}
-
-/// What adds the headers for `origins`; none if the list is empty. Keys travel in headers, so cookies
-/// (credentials) are never allowed.
-pub(crate) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
-    let exactly = |origin: &CorsOrigin| match origin {
-        CorsOrigin::Any => None,
-        CorsOrigin::Exactly(origin) => HeaderValue::from_str(origin).ok(),
-    };
-    let allowed = if origins.contains(&CorsOrigin::Any) {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::list(origins.iter().filter_map(exactly))
-    };
-    let layer = CorsLayer::new()
-        .allow_origin(allowed)
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
-        .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers(EXPOSED)
-        .max_age(MAX_AGE);
-    (!origins.is_empty()).then_some(layer)
 }

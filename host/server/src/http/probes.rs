@@ -11,7 +11,7 @@ use axum::routing::MethodRouter;
 
 use crate::accept::app::App;
 use crate::http::answer::{json, refuse};
-use crate::http::routes::{DRAINING, get_only};
+use crate::http::methods::{DRAINING, get_only};
 use api::error::ApiError;
 
 /// All probes, by path.

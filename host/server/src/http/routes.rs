@@ -25,6 +25,7 @@ use crate::http::cors;
 use crate::http::count::{count_messages, count_responses};
 use crate::http::excess::refuse_excess;
 use crate::http::guard::refuse_malformed;
+use crate::http::methods::{DRAINING, get_only, post_only};
 use crate::http::probes::probes;
 use crate::http::request_log::log;
 use crate::http::server_info::{index, list_models, one_model, scrape, version};
@@ -40,10 +41,6 @@ type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
 /// The route of Prometheus.
 const METRICS: &str = "/metrics";
-/// Message while streams that have begun get their time to end.
-pub(crate) const DRAINING: &str =
-    "The server is draining: it ends the answers that it has begun and takes no new requests.";
-
 /// All routes, for a listener on `listen`.
 pub(crate) fn router(app: App, listen: IpAddr) -> Router {
     let pages = Some(app.access.named.clone());
@@ -149,18 +146,6 @@ pub(crate) fn layered(
         .layer(from_fn(log))
         .layer(from_fn(identify))
         .with_state(app)
-}
-
-/// Handler for `GET`; other methods get 405.
-pub(crate) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
-    get(handler)
-        .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "GET")))
-}
-
-/// Handler for `POST`; other methods get 405.
-pub(crate) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
-    post(handler)
-        .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
 }
 
 /// Handler of `/v1/responses`: requests, and upgrades to a WebSocket.

@@ -1,10 +1,8 @@
 //! Generating routes: a request becomes an answer (`crate::answer`), whose body is sent in one
 //! piece or as its client takes it.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::{HeaderValue, header};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -13,8 +11,9 @@ use crate::accept::app::App;
 use crate::accept::body::check_json;
 use crate::accept::caller::Caller;
 use crate::answer::{Answer, Policy, SseBody, event_log};
-use crate::http::answer::{json, refuse, typed, warn};
+use crate::http::answer::{json, refuse, warn};
 use crate::http::connection::Disconnect;
+use crate::http::event_stream::event_stream;
 use crate::http::stored;
 use crate::state::Continues;
 use api::Protocol;
@@ -83,13 +82,4 @@ fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
     let too_slow = disconnect.map(|Disconnect(token)| token);
     app.tasks.spawn(answer.run(log, app.limits.http.slow_reader, too_slow));
     event_stream(SseBody::new(reader, frames, &app.limits.http))
-}
-
-/// The response that sends a log's events as server-sent events.
-pub(crate) fn event_stream(body: SseBody) -> Response {
-    let mut response = typed(200, "text/event-stream; charset=utf-8", Body::new(body));
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }

@@ -8,6 +8,7 @@
 pub(crate) mod background;
 pub(crate) mod keeping;
 pub(crate) mod metered_store;
+pub(crate) mod read_places;
 pub(crate) mod reads;
 pub(crate) mod references;
 pub(crate) mod request;

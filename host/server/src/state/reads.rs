@@ -10,18 +10,9 @@ use store::{Budget, Error, Payer, Reply};
 
 use crate::accept::app::App;
 use crate::accept::body;
-use crate::accept::keys::Keys;
 use crate::state::store_error;
 use accounts::{Account, CpuMeter, Overdrawn, Principal, TurnSlot};
 use api::error::ApiError;
-
-/// Reads at a time: as many as the store has threads for them.
-pub(crate) const READS: usize = 2;
-
-/// Most reads of one key at a time: where others have a key, one is left to them.
-pub(crate) fn each(keys: Keys) -> impl Fn() -> usize + Send + 'static {
-    move || if keys.present_owners() > 1 { READS - 1 } else { READS }
-}
 
 /// Waits for the principal's turn to read. The slot is kept until what was read is paid for.
 ///

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use crate::accept::app::App;
 use crate::accept::body::{CheckedBody, refusal};
-use crate::ws::lanes::Lane;
+use crate::ws::create::Create;
 use crate::ws::metered::{CONTROL_HEAD, Intake, READ_BYTES};
 use crate::ws::outbox::Outbox;
 use crate::ws::turn::Socket;
@@ -21,18 +21,6 @@ pub(crate) use api::responses::web_socket::ClientEvent;
 
 /// Bytes of answers to pings that may wait for the connection.
 const PONG_BYTES: usize = 64 << 10;
-
-/// A request of the client: a `response.create` whose body was checked.
-pub(crate) struct Create {
-    pub(crate) lane: Lane,
-    /// Whether the model answers.
-    pub(crate) generate: bool,
-    /// The response that it continues.
-    pub(crate) parent: Option<String>,
-    /// Whether the response is to be stored, if the client says so.
-    pub(crate) store: Option<bool>,
-    pub(crate) body: CheckedBody,
-}
 
 /// What the server says last on a socket.
 pub(crate) struct Farewell {

@@ -8,6 +8,7 @@
 //! while they arrive (`metered`); a client that takes nothing or goes away ends its responses; the
 //! socket keeps its connection's place to its end.
 
+mod create;
 mod handshake;
 mod inbox;
 mod lanes;

@@ -14,9 +14,10 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::app::App;
-use crate::http::routes::DRAINING;
+use crate::http::methods::DRAINING;
 use crate::limits::HttpLimits;
-use crate::ws::inbox::{Create, Farewell, Inbox};
+use crate::ws::create::Create;
+use crate::ws::inbox::{Farewell, Inbox};
 use crate::ws::lanes::{Lane, Lanes};
 use crate::ws::memory::Memory;
 use crate::ws::metered::{Intake, Metered, READ_BYTES};

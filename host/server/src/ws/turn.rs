@@ -14,7 +14,7 @@ use crate::accept::keys::PresentedKey;
 use crate::answer::{Answer, EventReader, Policy, event_log};
 use crate::http::answer::RequestId;
 use crate::state::Continues;
-use crate::ws::inbox::Create;
+use crate::ws::create::Create;
 use crate::ws::lanes::Lane;
 use crate::ws::memory::{Memory, MemoryKeeper};
 use crate::ws::outbox::Outbox;

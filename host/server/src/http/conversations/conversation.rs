@@ -7,7 +7,7 @@ use crate::accept::app::App;
 use crate::accept::body::check_json;
 use crate::http::answer::{answer, json, to_json, warn};
 use crate::http::asker::Asker;
-use crate::http::conversations::items::settle;
+use crate::http::conversations::settle::settle;
 use crate::http::path::{Named, named};
 use crate::http::update::{self, Stored};
 use crate::state::store_error::{refusal, store};

@@ -2,38 +2,22 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use store::{Item, Order, Owner};
+use store::Order;
 
 use crate::accept::app::App;
 use crate::accept::body::check_json;
 use crate::http::answer::{answer, warn};
 use crate::http::asker::Asker;
 use crate::http::conversations::conversation::shown;
+use crate::http::conversations::settle::settle;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
-use crate::state::dereference;
 use crate::state::store_error::{refusal, store};
-use accounts::Account;
-use api::conversations::{self, NewItems};
+use api::conversations;
 use api::error::ApiError;
 use api::ids::Ids;
 use api::list;
 use api::{Defaults, Object};
-
-/// Items as they are stored: copies, for which the account pays, in place of references.
-///
-/// # Errors
-/// 404 where a reference is to what isn't stored.
-pub(crate) async fn settle(
-    app: &App,
-    owner: &Owner,
-    new: NewItems,
-    account: Account,
-) -> Result<(Vec<Item>, Vec<String>, Account), ApiError> {
-    let NewItems { items, warnings } = new;
-    let (items, account) = dereference(app, owner, account, items).await?;
-    Ok((items, warnings, account))
-}
 
 /// Adds items, and shows them as a list.
 pub(crate) async fn add(

@@ -6,6 +6,7 @@
 
 mod conversation;
 mod items;
+mod settle;
 
 pub(crate) use conversation::{create, delete, get, update};
 pub(crate) use items::{add, item, list, remove};

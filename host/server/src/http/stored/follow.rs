@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::accept::app::App;
 use crate::answer::{LogWriter, Policy, Progress, SseBody, event_log};
 use crate::http::connection::Disconnect;
-use crate::http::stream::event_stream;
+use crate::http::event_stream::event_stream;
 use crate::state::running::Handle;
 use crate::state::store_error::{refusal, store};
 use accounts::{Account, Principal};
