@@ -3,4 +3,5 @@
 //!
 //! Cargo builds a library once for each set of features. Without this, each of
 //! `cargo test -p model`, `cargo test -p api` and `cargo run` would build its own hashbrown, and
-//! above it its own wasmtime.
+//! above it its own wasmtime. `cargo tree -p PACKAGE -e normal,build,dev -f "{p}|{f}"` shows what is missing
+//! here: a line that `--workspace` in its place lacks.
