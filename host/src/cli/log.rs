@@ -21,7 +21,8 @@ use tracing_subscriber::{Registry, reload};
 use super::stderr;
 
 /// First parts of the targets of this project's own lines.
-const OWN: [&str; 9] = ["host", "api", "bench", "engine", "kernels", "mcp", "model", "parsers", "server"];
+const OWN: [&str; 11] =
+    ["host", "api", "engine", "hub", "mask", "mcp", "model", "parsers", "prompt", "remote", "server"];
 
 /// The filter of this process's log.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
@@ -118,5 +119,27 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     let backtrace = Backtrace::capture();
     if backtrace.status() == BacktraceStatus::Captured {
         tracing::error!("backtrace of the panic: {backtrace}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::OWN;
+
+    #[test]
+    fn every_package_that_logs_is_shown() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let logs = |folder: &Path| {
+            let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+            let name =
+                manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap().trim_matches('"');
+            manifest.contains("\ntracing.workspace").then(|| name.to_owned())
+        };
+        let rooms = std::fs::read_dir(folder).unwrap().filter_map(|room| logs(&room.unwrap().path()));
+        let found: BTreeSet<String> = rooms.chain(logs(folder)).collect();
+        assert_eq!(found, OWN.map(str::to_owned).into());
     }
 }
