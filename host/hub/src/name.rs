@@ -37,9 +37,9 @@ impl HubName {
     /// file. The revision is a branch, a tag or a commit.
     ///
     /// ```
-    /// let name = model::hub::HubName::parse("Qwen/Qwen3-0.6B@refs/pr/1").unwrap();
+    /// let name = hub::HubName::parse("Qwen/Qwen3-0.6B@refs/pr/1").unwrap();
     /// assert_eq!((name.repository(), name.revision()), ("Qwen/Qwen3-0.6B", "refs/pr/1"));
-    /// assert!(model::hub::HubName::parse("../secret").is_none());
+    /// assert!(hub::HubName::parse("../secret").is_none());
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LENGTH {

@@ -15,14 +15,14 @@ use super::last_engines::LastEngines;
 ///
 /// ```
 /// # use std::time::Instant;
-/// # use model::remote::routing::{Router, RoutingOptions};
+/// # use remote::routing::{Router, RoutingOptions};
 /// let router = Router::new(RoutingOptions::default());
 /// router.set_engines(vec![("http://one".into(), 1), ("http://two".into(), 2)]);
 /// router.set_up("http://two", true);
 /// let mut lease = router.select(7, |_| true, &[], Instant::now())?;
 /// assert_eq!(*lease.engine(), 2);
 /// lease.succeeded();
-/// # Ok::<(), model::remote::routing::NoEngine>(())
+/// # Ok::<(), remote::routing::NoEngine>(())
 /// ```
 pub struct Router<T> {
     shared: Arc<Shared<T>>,
