@@ -9,7 +9,7 @@ use engine::{DeviceChoice, SpeculationOptions};
 use super::parsers::pins::Pin;
 use super::source::EngineChoice;
 use hub::Need;
-use net::EngineKey;
+use net::ServerKey;
 use remote::EngineKind;
 use turn::FaultPolicy;
 
@@ -55,7 +55,7 @@ pub struct ModelOptions {
     /// Kind of the remote engines; `None`: each is probed.
     pub engine_kind: Option<EngineKind>,
     /// API key for the remote engines.
-    pub engine_key: Option<EngineKey>,
+    pub engine_key: Option<ServerKey>,
     /// File with the CA certificates to trust for remote engines instead of the system's.
     pub engine_ca: Option<PathBuf>,
     /// Source of the weights, for a local engine.

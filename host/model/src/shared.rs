@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::devices::LocalDevices;
-use super::parsers::BadFiles;
+use super::parsers::bad_files::BadFiles;
 use crate::limits::PROMPT_THREADS;
 use accounts::TurnSlots;
 use mask::GrammarShare;

@@ -12,7 +12,7 @@ use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 
 use crate::failure::{connection_words, read_body};
-use crate::server_url::{EngineKey, EngineUrl};
+use crate::server_url::{ServerKey, ServerUrl};
 use crate::tls;
 
 /// Largest list of models, in bytes.
@@ -23,8 +23,8 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct ApiClient {
     client: Client,
-    url: EngineUrl,
-    key: Option<EngineKey>,
+    url: ServerUrl,
+    key: Option<ServerKey>,
 }
 
 /// A model that a server lists.
@@ -55,7 +55,7 @@ impl ApiClient {
     ///
     /// # Errors
     /// TLS can't be set up. The message is one line.
-    pub fn new(url: EngineUrl, key: Option<EngineKey>, ca_file: Option<&Path>) -> Result<Self, String> {
+    pub fn new(url: ServerUrl, key: Option<ServerKey>, ca_file: Option<&Path>) -> Result<Self, String> {
         let builder = Client::builder()
             .redirect(Policy::none())
             .no_proxy()
@@ -69,12 +69,12 @@ impl ApiClient {
     }
 
     /// The server's base URL.
-    pub fn url(&self) -> &EngineUrl {
+    pub fn url(&self) -> &ServerUrl {
         &self.url
     }
 
     /// The key that requests have.
-    pub fn key(&self) -> Option<&EngineKey> {
+    pub fn key(&self) -> Option<&ServerKey> {
         self.key.as_ref()
     }
 

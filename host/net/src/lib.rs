@@ -17,4 +17,4 @@ pub mod trace;
 
 pub use api_client::{ApiClient, ListedModel};
 pub use failure::{connection_words, read_body};
-pub use server_url::{EngineKey, EngineUrl};
+pub use server_url::{ServerKey, ServerUrl};

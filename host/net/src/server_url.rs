@@ -7,26 +7,26 @@ use http::HeaderValue;
 use reqwest::Url;
 use system::bounded::{self, SETTINGS_BYTES};
 
-/// An engine's base URL: `http` or `https`, no query, and a path that ends in `/`.
+/// A server's base URL: `http` or `https`, no query, and a path that ends in `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EngineUrl(Url);
+pub struct ServerUrl(Url);
 
-/// API key for engines. It appears in no output.
+/// API key for servers. It appears in no output.
 #[derive(Clone, PartialEq, Eq)]
-pub struct EngineKey(HeaderValue);
+pub struct ServerKey(HeaderValue);
 
-impl EngineUrl {
-    /// Name of the engine in logs, metrics and messages: its URL.
+impl ServerUrl {
+    /// Name of the server in logs, metrics and messages: its URL.
     pub fn name(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
 
-    /// Whether the engine is reached through TLS.
+    /// Whether the server is reached through TLS.
     pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// The URL of one of the engine's routes.
+    /// The URL of one of the server's routes.
     pub fn route(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(&format!("{}{path}", self.0.path()));
@@ -34,13 +34,13 @@ impl EngineUrl {
     }
 }
 
-impl std::fmt::Display for EngineUrl {
+impl std::fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for EngineUrl {
+impl FromStr for ServerUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -67,7 +67,7 @@ impl FromStr for EngineUrl {
 /// What precedes the key in its header.
 const BEARER: &str = "Bearer ";
 
-impl EngineKey {
+impl ServerKey {
     /// Value of the `Authorization` header.
     pub fn header(&self) -> HeaderValue {
         self.0.clone()
@@ -96,7 +96,7 @@ impl EngineKey {
 
 /// Parses `env:VARIABLE` or `file:PATH`. The key itself is not accepted, since other users could
 /// read it from the command line.
-impl FromStr for EngineKey {
+impl FromStr for ServerKey {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -113,8 +113,8 @@ impl FromStr for EngineKey {
     }
 }
 
-impl std::fmt::Debug for EngineKey {
+impl std::fmt::Debug for ServerKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EngineKey")
+        f.write_str("ServerKey")
     }
 }

@@ -20,7 +20,7 @@ use super::upstream::{self, Upstream};
 use super::vocabulary::Vocabulary;
 use super::watch;
 use crate::limits::RemoteLimits;
-use net::EngineUrl;
+use net::ServerUrl;
 use prompt::Tokenizer;
 
 /// Why a model's remote engines can't be used.
@@ -135,8 +135,8 @@ impl RemoteEngine {
 }
 
 /// Whether certificates must be checked: the file may list `https` engines later.
-fn needs_tls(list: &EngineList, urls: &[EngineUrl]) -> bool {
-    matches!(list, EngineList::File(_)) || urls.iter().any(EngineUrl::is_https)
+fn needs_tls(list: &EngineList, urls: &[ServerUrl]) -> bool {
+    matches!(list, EngineList::File(_)) || urls.iter().any(ServerUrl::is_https)
 }
 
 /// Facts of all engines together. The context is the smallest one, so that every engine can take
@@ -189,11 +189,11 @@ impl Engine for RemoteEngine {
 impl UpstreamPool {
     /// Replaces the list of engines. An engine on both lists keeps its state; one that is removed
     /// finishes the requests that it has begun.
-    pub(super) fn set_urls(&self, urls: Vec<EngineUrl>) {
+    pub(super) fn set_urls(&self, urls: Vec<ServerUrl>) {
         let before = self.upstreams();
         let PoolSettings { options, client, label, .. } = &self.settings;
         let probe_time = self.limits.probe_time;
-        let upstream = |url: EngineUrl| {
+        let upstream = |url: ServerUrl| {
             let known = before.iter().find(|upstream| &**upstream.name() == url.name());
             known
                 .cloned()

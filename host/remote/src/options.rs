@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use net::{EngineKey, EngineUrl};
+use net::{ServerKey, ServerUrl};
 
 use super::kind::EngineKind;
 use system::bounded::{self, SETTINGS_BYTES};
@@ -16,7 +16,7 @@ pub struct RemoteOptions {
     /// Protocol of all engines; if none, each is probed.
     pub kind: Option<EngineKind>,
     /// API key for all engines.
-    pub key: Option<EngineKey>,
+    pub key: Option<ServerKey>,
     /// File with the CA certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
 }
@@ -25,7 +25,7 @@ pub struct RemoteOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineList {
     /// URLs given on the command line.
-    Urls(Vec<EngineUrl>),
+    Urls(Vec<ServerUrl>),
     /// File with one URL a line, read again at each health check.
     File(PathBuf),
 }
@@ -36,7 +36,7 @@ impl EngineList {
     /// # Errors
     /// The file can't be read, holds no URL, or holds one that can't be used. The message is one
     /// line with the file's path and the line's number.
-    pub(super) fn read(&self) -> Result<Vec<EngineUrl>, String> {
+    pub(super) fn read(&self) -> Result<Vec<ServerUrl>, String> {
         match self {
             Self::Urls(urls) => Ok(urls.clone()),
             Self::File(path) => {
@@ -50,16 +50,16 @@ impl EngineList {
 }
 
 /// Reads one URL a line; empty lines and lines that begin with `#` are skipped.
-fn parse_lines(text: &str) -> Result<Vec<EngineUrl>, String> {
+fn parse_lines(text: &str) -> Result<Vec<ServerUrl>, String> {
     let lines = text.lines().map(str::trim).enumerate();
     let urls = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let read = |(index, line): (usize, &str)| {
-        line.parse::<EngineUrl>().map_err(|reason| format!("line {}: {reason}", index + 1))
+        line.parse::<ServerUrl>().map_err(|reason| format!("line {}: {reason}", index + 1))
     };
     once_each(urls.map(read))
 }
 
-fn once_each(urls: impl Iterator<Item = Result<EngineUrl, String>>) -> Result<Vec<EngineUrl>, String> {
+fn once_each(urls: impl Iterator<Item = Result<ServerUrl, String>>) -> Result<Vec<ServerUrl>, String> {
     let mut each = Vec::new();
     for url in urls {
         let url = url?;
@@ -113,17 +113,17 @@ mod tests {
     #[test]
     fn a_file_has_one_url_a_line() {
         let urls = parse_lines("# engines\nhttp://a\n\n  https://b/v1  \nhttp://a/\n").unwrap();
-        assert_eq!(urls.iter().map(EngineUrl::name).collect::<Vec<_>>(), ["http://a", "https://b"]);
+        assert_eq!(urls.iter().map(ServerUrl::name).collect::<Vec<_>>(), ["http://a", "https://b"]);
         assert_eq!(parse_lines("#\n\n"), Err("no engine's URL in it".to_owned()));
         assert!(parse_lines("http://a\nb\n").unwrap_err().starts_with("line 2: "));
     }
 
     #[test]
     fn a_key_is_shown_nowhere() {
-        let key = EngineKey::new("secret\n").unwrap();
+        let key = ServerKey::new("secret\n").unwrap();
         assert!(!format!("{key:?} {:?}", key.header()).contains("secret"));
         assert_eq!((key.header().as_bytes(), key.secret()), (&b"Bearer secret"[..], "secret"));
-        assert!(EngineKey::new(" ").is_err() && EngineKey::new("a\nb").is_err());
-        assert!("secret".parse::<EngineKey>().is_err());
+        assert!(ServerKey::new(" ").is_err() && ServerKey::new("a\nb").is_err());
+        assert!("secret".parse::<ServerKey>().is_err());
     }
 }

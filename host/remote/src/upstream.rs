@@ -16,12 +16,12 @@ use super::request::RemoteRequest;
 use super::wire;
 use crate::limits::RemoteLimits;
 use engine::SubmitError;
-use net::EngineUrl;
+use net::ServerUrl;
 use net::tls;
 
 /// Client of one remote engine.
 pub(super) struct Upstream {
-    url: EngineUrl,
+    url: ServerUrl,
     name: Arc<str>,
     client: Client,
     key: Option<HeaderValue>,
@@ -40,14 +40,14 @@ pub(super) struct Upstream {
 
 impl Upstream {
     pub(super) fn new(
-        url: EngineUrl,
+        url: ServerUrl,
         client: Client,
         options: &RemoteOptions,
         model: &Arc<str>,
         probe_time: Duration,
     ) -> Self {
         let name: Arc<str> = url.name().into();
-        let key = options.key.as_ref().map(net::EngineKey::header);
+        let key = options.key.as_ref().map(net::ServerKey::header);
         let metrics = UpstreamMetrics::new(model, &name);
         Self {
             url,

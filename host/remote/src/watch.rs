@@ -66,7 +66,7 @@ async fn reread(pool: &UpstreamPool, last_error: &mut String) {
         Ok(urls) => {
             last_error.clear();
             let known = pool.upstreams();
-            if !urls.iter().map(net::EngineUrl::name).eq(known.iter().map(|upstream| &**upstream.name())) {
+            if !urls.iter().map(net::ServerUrl::name).eq(known.iter().map(|upstream| &**upstream.name())) {
                 tracing::info!(model = %pool.settings.label, engines = urls.len(), "the list of engines has changed");
                 pool.set_urls(urls);
             }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use net::EngineKey;
+use net::ServerKey;
 use remote::EngineKind;
 use remote::RemoteLimits;
 
@@ -17,8 +17,8 @@ pub(super) struct EngineArguments {
     #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp", value_parser = for_model(kind))]
     engine_kind: Vec<ForModel<Option<EngineKind>>>,
     /// API key that is sent to the engines: an environment variable or a file that holds it.
-    #[arg(long, value_name = "[NAME=]env:VARIABLE|file:PATH", value_parser = for_model(parsed::<EngineKey>))]
-    engine_key: Vec<ForModel<EngineKey>>,
+    #[arg(long, value_name = "[NAME=]env:VARIABLE|file:PATH", value_parser = for_model(parsed::<ServerKey>))]
+    engine_key: Vec<ForModel<ServerKey>>,
     /// PEM file of the only certificate authorities that the engines are trusted by [default: the
     /// system's].
     #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
@@ -30,7 +30,7 @@ pub(super) struct EngineArguments {
 /// Values of the switches, by model.
 pub(super) struct PerModelEngines<'a> {
     kind: PerModel<'a, Option<EngineKind>>,
-    key: PerModel<'a, EngineKey>,
+    key: PerModel<'a, ServerKey>,
     ca_file: PerModel<'a, String>,
 }
 
@@ -58,7 +58,7 @@ impl PerModelEngines<'_> {
         self.kind.one(model).copied().flatten()
     }
 
-    pub(super) fn key(&self, model: usize) -> Option<EngineKey> {
+    pub(super) fn key(&self, model: usize) -> Option<ServerKey> {
         self.key.one(model).cloned()
     }
 

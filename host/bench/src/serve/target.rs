@@ -7,17 +7,17 @@ use reqwest::Response;
 use serde_json::{Map, Value};
 
 use super::api::{Api, Prompt};
-use net::{ApiClient, EngineKey, EngineUrl};
+use net::{ApiClient, ServerKey, ServerUrl};
 
 /// The operator's settings for the server.
 #[derive(Debug, Clone)]
 pub struct TargetOptions {
     /// Base URL of the server.
-    pub url: EngineUrl,
+    pub url: ServerUrl,
     /// Model to request; none: the first that the server lists.
     pub model: Option<String>,
     /// API key of the server.
-    pub key: Option<EngineKey>,
+    pub key: Option<ServerKey>,
     /// File with the CA certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
     /// API to use.

@@ -1,6 +1,8 @@
 //! Errors of GPUs, each one line that says what to do. Nothing here panics: cudarc panics where a
 //! library is missing, so its functions are called only after the checks of `survey`.
 
+use cuda_kernels::Launch;
+
 use super::version::CudaVersion;
 
 /// Why a GPU can't be used, or can't go on computing.
@@ -141,6 +143,11 @@ impl CudaError {
     pub(super) const UNAVAILABLE: u32 = 46;
     /// The driver's error number for a failed allocation.
     pub(super) const OUT_OF_MEMORY: u32 = 2;
+
+    /// The error of a launch whose kernel wasn't prepared.
+    pub(super) fn unprepared(launch: &Launch) -> Self {
+        Self::Compile { kernel: launch.kernel.to_string(), log: "it wasn't prepared".to_owned() }
+    }
 
     /// Whether this process can't compute anything on the GPU any more.
     pub fn is_sticky(&self) -> bool {

@@ -59,7 +59,7 @@ pub(super) fn start(
     let logits = backend.step_logits();
     let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
     backend.samples = sampler.samples();
-    prepare(&mut model, &mut backend, &sampler, (buckets, rows), progress)?;
+    prepare(&mut model, &mut backend, &sampler, buckets, sizes, progress)?;
     let (blocks, cache) =
         DeviceCache::allocate(backend.driver.as_mut(), cache_shape, options.kv_cache_bytes)?;
     backend.cache = cache;
@@ -89,13 +89,15 @@ fn prepare(
     model: &mut Model<CudaBackend>,
     backend: &mut CudaBackend,
     sampler: &DeviceSampler,
-    (buckets, rows): (&[usize], usize),
+    buckets: &[usize],
+    most: BackendSizes,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), LoadError> {
     backend.collect();
-    let powers = (0..usize::BITS).map(|bit| 1 << bit).take_while(|tokens| *tokens < rows).chain([rows]);
-    let mixed = powers.flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
-    for step in buckets.iter().copied().map(StepShape::decode).chain(mixed) {
+    let prompts = sizes(most.rows).flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
+    // Prompts whose tokens are scored have more rows of logits than sequences decode.
+    let scored = sizes(most.logit_rows).map(|rows| StepShape { logit_rows: rows, ..mixed(rows, 0) });
+    for step in buckets.iter().copied().map(StepShape::decode).chain(prompts).chain(scored) {
         backend.begin_without_batch(step);
         model.forward(backend);
     }
@@ -104,6 +106,11 @@ fn prepare(
     backend.end()?;
     let of = kernels.len();
     Ok(backend.driver.prepare(&kernels, &mut |done| progress(Progress::Kernels { done, of }))?)
+}
+
+/// Numbers of rows up to `most` among which each kernel's are: kernels are chosen by powers of two.
+fn sizes(most: usize) -> impl Iterator<Item = usize> {
+    (0..usize::BITS).map(|bit| 1 << bit).take_while(move |rows| *rows < most).chain([most])
 }
 
 /// Shape of a step of `decoding` sequences that decode and one prompt behind them.

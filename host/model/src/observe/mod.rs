@@ -1,5 +1,5 @@
 //! What operators see of turns: metrics of each model, with the names of vLLM's, and the clock that
-//! measures one turn, and the trace of an answer.
+//! measures one turn.
 //!
 //! Invariant: a step costs a few additions in the turn's own memory, and at most one reading of the
 //! clock (none for steps of the local engine, which reads it once for all of its sequences); what all

@@ -7,7 +7,7 @@
 #![doc = include_str!("DESIGN.md")]
 
 mod argument;
-mod bad_files;
+pub(super) mod bad_files;
 mod binding;
 mod facts;
 mod loader;
@@ -24,7 +24,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
-pub(super) use bad_files::BadFiles;
 pub(super) use binding::{ModelTokens, ParserBinding, ParserRequest};
 pub(super) use facts::ModelFacts;
 pub use pins::{Pin, PinError};
@@ -36,6 +35,7 @@ use super::options::ModelOptions;
 use super::shared::SharedParts;
 use super::shipped::find_parser;
 use argument::ParserArgument;
+use bad_files::BadFiles;
 use loader::{Loader, ParserChoice};
 use parsers::{ContractVersion, Plugin, PluginSource, Runtime};
 use system::permission::try_executable_memory;

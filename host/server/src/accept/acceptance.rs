@@ -10,7 +10,9 @@ use crate::accept::body::{COPIES, CheckedBody};
 use crate::accept::caller::Caller;
 use crate::accept::record_draft::RecordDraft;
 use crate::answer::Answer;
-use crate::state::{self, Continues, Resolved, resolve};
+use crate::state::keeping::{keep, keep_completion};
+use crate::state::queue::enqueue;
+use crate::state::resolve::{Continues, Resolved, resolve};
 use crate::traces::{AnswerSpan, SpanStart};
 use accounts::Account;
 use api::agent::AnswerStream;
@@ -102,12 +104,12 @@ pub(crate) async fn accept(
         model.answer_context().discard_record();
         model.check(&request.job).map_err(|error| protocol.refusal(&error))?;
         let (mut machine, pad) = (request.machine, resolved.pad);
-        let (id, object) = state::enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
+        let (id, object) = enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
         return Ok(Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }));
     }
     let mut answer = launch(app, caller, protocol, request, model, extent).await?;
     let withdrawn =
-        if store { Some(state::keep(app, &caller.owner(), &mut answer, &mut resolved).await?) } else { None };
+        if store { Some(keep(app, &caller.owner(), &mut answer, &mut resolved).await?) } else { None };
     drop(account);
     let Resolved { before, input, .. } = resolved;
     let begun = Begun { answer, stream, warnings, before, input, withdrawn };
@@ -128,7 +130,7 @@ async fn accept_other(
     let mut answer = launch(app, caller, protocol, request, model, Extent::Answer).await?;
     let withdrawn = match wish {
         Some(wish) if app.store.is_some() => {
-            Some(state::keep_completion(app, &caller.owner(), &mut answer, wish).await?)
+            Some(keep_completion(app, &caller.owner(), &mut answer, wish).await?)
         }
         Some(_) => {
             warnings.push("store ignored: this server keeps nothing (--store none)".to_owned());

@@ -9,7 +9,7 @@ use crate::accept::body::{COPIES, check_json};
 use crate::accept::caller::Caller;
 use crate::accept::record_draft::RecordDraft;
 use crate::http::answer::{answer, json, warn};
-use crate::state::Continues;
+use crate::state::resolve::Continues;
 use api::error::ApiError;
 use api::{Object, Protocol, responses};
 use model::Model;

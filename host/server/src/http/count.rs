@@ -10,7 +10,7 @@ use crate::accept::app::App;
 use crate::accept::body::{CheckedBody, check_json};
 use crate::accept::caller::Caller;
 use crate::http::answer::{answer, json, to_json, warn};
-use crate::state::Continues;
+use crate::state::resolve::Continues;
 
 use api::error::ApiError;
 use api::request::CountRequest;

@@ -10,7 +10,9 @@ use tokio::task::JoinSet;
 use super::{admin, connection, metrics, routes};
 use crate::accept::app::App;
 use crate::accept::capacity::ConnectionPlace;
-use crate::state::{self, store_upkeep};
+use crate::state::background::run_claimed;
+use crate::state::store_upkeep;
+use crate::state::upkeep::upkeep;
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -64,8 +66,8 @@ impl Server {
         });
         // The drain waits for neither, and leases are renewed to its end.
         let mut keepers = JoinSet::new();
-        keepers.spawn(state::upkeep(app.clone()));
-        keepers.spawn(state::run_claimed(app.clone()));
+        keepers.spawn(upkeep(app.clone()));
+        keepers.spawn(run_claimed(app.clone()));
         if let Some(traces) = app.traces.clone() {
             keepers.spawn(traces.run());
         }

@@ -15,7 +15,7 @@ use crate::http::answer::{json, refuse, warn};
 use crate::http::connection::Disconnect;
 use crate::http::event_stream::event_stream;
 use crate::http::stored;
-use crate::state::Continues;
+use crate::state::resolve::Continues;
 use api::Protocol;
 use api::error::ApiError;
 

@@ -5,58 +5,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use store::{Claimed, Events, Item, NewResponse, Owner, Page, Response, Store};
+use store::{Claimed, Item, Owner, Page, Response, Store};
 
 use crate::accept::acceptance::start;
 use crate::accept::app::App;
 use crate::accept::body::{self, COPIES, CheckedBody};
 use crate::accept::caller::Caller;
 use crate::answer::{Answer, Journal, Progress, Unstored};
+use crate::state::ending::{end, folded_log};
 use crate::state::keeping::StoreKeeper;
 use crate::state::reads::paid;
 use crate::state::request::StoredRequest;
-use crate::state::resolve::Resolved;
-use crate::state::store_error::{refusal, store};
-use crate::state::upkeep::end;
+use crate::state::store_error::refusal;
 use accounts::Account;
 use api::error::ApiError;
-use api::event_buffer::EventBuffer;
 use api::limits::RequestLimits;
-use api::machine::Machine;
-use api::responses::{Continuation, Ending, FoldedLog, Queued, WholeInput};
+use api::responses::{Continuation, Ending, Queued, WholeInput};
 
 /// Time between two looks for responses that other processes have queued, or that became free to
 /// run.
 const LOOK: Duration = Duration::from_secs(2);
 /// Time between two attempts to run a response that the engine has no room for.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Stores a response that will run in the background. Returns its id and its object, which says
-/// that it waits.
-///
-/// # Errors
-/// The store's; nothing is stored then.
-pub(crate) async fn enqueue(
-    app: &App,
-    owner: &Owner,
-    machine: &mut dyn Machine,
-    resolved: Resolved,
-) -> Result<(String, String), ApiError> {
-    let mut buffer = EventBuffer::new();
-    machine.queue(&mut buffer);
-    let log = buffer.iter().map(|(_, json)| json.to_vec()).collect();
-    let record = machine.record().expect("only responses run in the background");
-    let object = String::from_utf8(record.object.clone()).expect("JSON is UTF-8");
-    let new = NewResponse {
-        id: record.id.clone(),
-        link: resolved.link,
-        request: StoredRequest::write(record.object, resolved.bare),
-        input: resolved.input,
-    };
-    store(app)?.enqueue(owner, new, log).await.map_err(refusal)?;
-    app.queued.notify_one();
-    Ok((record.id, object))
-}
 
 /// Claims queued responses and runs them, until the server stops.
 pub(crate) async fn run_claimed(app: App) {
@@ -185,27 +155,6 @@ fn whole_input(
     let whole = WholeInput::new(none, items.iter().map(|item| &*item.body), bytes, limits)?;
     hold(whole.copied(), COPIES - 1)?;
     Ok(whole)
-}
-
-/// What the events of a response's log add up to, read piece by piece; none if it has no log.
-pub(crate) async fn folded_log(
-    store: &Arc<dyn Store>,
-    owner: &Owner,
-    response: &Response,
-) -> store::Result<Option<FoldedLog>> {
-    let mut log = FoldedLog::default();
-    loop {
-        let after = log.events().checked_sub(1);
-        match store.events_after(owner, &response.id, after).await? {
-            Events::Log { chunk, end } => {
-                log.add(&chunk.events);
-                if end || chunk.events.is_empty() {
-                    return Ok(Some(log));
-                }
-            }
-            Events::Expired | Events::Unlogged => return Ok(None),
-        }
-    }
 }
 
 fn failed(error: ApiError) -> Ending {

@@ -6,8 +6,10 @@
 //! lease; whoever loses the lease stops.
 
 pub(crate) mod background;
+pub(crate) mod ending;
 pub(crate) mod keeping;
 pub(crate) mod metered_store;
+pub(crate) mod queue;
 pub(crate) mod read_places;
 pub(crate) mod reads;
 pub(crate) mod references;
@@ -17,10 +19,3 @@ pub(crate) mod running;
 pub(crate) mod store_error;
 pub(crate) mod store_upkeep;
 pub(crate) mod upkeep;
-
-pub(crate) use background::{enqueue, run_claimed};
-pub(crate) use keeping::{keep, keep_completion};
-pub(crate) use references::dereference;
-pub(crate) use resolve::{Continues, Resolved, resolve};
-pub(crate) use running::Running;
-pub(crate) use upkeep::upkeep;

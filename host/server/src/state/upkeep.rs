@@ -7,8 +7,7 @@ use std::time::Duration;
 use store::{Claimed, End, Lease, Status, Store, Target};
 
 use crate::accept::app::App;
-use crate::state::background::folded_log;
-use crate::state::request::{StoredRequest, Unreadable};
+use crate::state::ending::end;
 use crate::state::running::Running;
 use api::responses::Ending;
 use system::random;
@@ -80,31 +79,5 @@ async fn sweep(running: &Running, store: &Arc<dyn Store>) {
         for claimed in lost {
             end(running, store, claimed, Ending::Lost).await;
         }
-    }
-}
-
-/// Ends a response that isn't run, or not any more. Where its end can't be stored, who follows it is
-/// told the end all the same.
-pub(crate) async fn end(
-    running: &Running,
-    store: &Arc<dyn Store>,
-    Claimed { lease, response }: Claimed,
-    ending: Ending,
-) {
-    let unreadable = |unreadable: Unreadable| store::Error::Unavailable(unreadable.to_string());
-    let ended = async {
-        let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-        let log = folded_log(store, lease.owner(), &response).await?;
-        let end = ending.end(request.object.get(), log);
-        let last = end.last.clone().map(Arc::new);
-        let stored = store.finish(Target::Lease(lease.clone()), end).await;
-        if let (Err(store::Error::Unavailable(_)), Some(last)) = (&stored, last) {
-            running.remember_unstored(lease.clone(), last);
-        }
-        stored
-    };
-    match ended.await {
-        Ok(_) => running.forget_unstored(lease.id()),
-        Err(error) => tracing::warn!(%error, "a lost response can't be ended now"),
     }
 }

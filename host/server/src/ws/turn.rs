@@ -13,7 +13,7 @@ use crate::accept::caller::Caller;
 use crate::accept::keys::PresentedKey;
 use crate::answer::{Answer, EventReader, Policy, event_log};
 use crate::http::answer::RequestId;
-use crate::state::Continues;
+use crate::state::resolve::Continues;
 use crate::ws::create::Create;
 use crate::ws::lanes::Lane;
 use crate::ws::memory::{Memory, MemoryKeeper};

@@ -12,7 +12,7 @@ use ::bench::serve::{
 };
 use anyhow::Context;
 use net::printable::Escaped;
-use net::{EngineKey, EngineUrl};
+use net::{ServerKey, ServerUrl};
 use serde_json::{Map, Value};
 
 use super::output::OutputArguments;
@@ -23,14 +23,14 @@ use crate::cli::values::{api, number, parsed, rate};
 #[derive(clap::Args)]
 pub(super) struct BenchServeArguments {
     /// Base URL of the server, with or without `/v1`.
-    #[arg(long, value_name = "URL", value_parser = parsed::<EngineUrl>)]
-    url: EngineUrl,
+    #[arg(long, value_name = "URL", value_parser = parsed::<ServerUrl>)]
+    url: ServerUrl,
     /// Model named in the requests [default: the first that the server lists].
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// API key that is sent to the server: an environment variable or a file that holds it.
-    #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<EngineKey>)]
-    key: Option<EngineKey>,
+    #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<ServerKey>)]
+    key: Option<ServerKey>,
     /// PEM file of the only certificate authorities that the server is trusted by [default: the
     /// system's].
     #[arg(long, value_name = "FILE")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use net::{ApiClient, EngineKey, EngineUrl};
+use net::{ApiClient, ServerKey, ServerUrl};
 use serde_json::{Map, Value};
 use system::random::hex;
 use tokio::task::JoinSet;
@@ -29,12 +29,12 @@ pub(in super::super) struct TargetArguments {
     pub(in super::super) config: ConfigArguments,
     /// Base URL of the server to ask, with or without `/v1`; `--model` is then a model's name there
     /// [default: a server in this process; and of the models that a server lists the first].
-    #[arg(long, value_name = "URL", value_parser = parsed::<EngineUrl>)]
-    pub(in super::super) url: Option<EngineUrl>,
+    #[arg(long, value_name = "URL", value_parser = parsed::<ServerUrl>)]
+    pub(in super::super) url: Option<ServerUrl>,
     /// API key that is sent to the server at `--url`: an environment variable or a file that holds
     /// it [default: `env:SLUICE_API_KEY`, if that is set].
-    #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<EngineKey>, requires = "url")]
-    key: Option<EngineKey>,
+    #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<ServerKey>, requires = "url")]
+    key: Option<ServerKey>,
     /// PEM file of the only certificate authorities that the server at `--url` is trusted by
     /// [default: the system's].
     #[arg(long, value_name = "FILE", requires = "url")]
@@ -79,9 +79,9 @@ impl TargetArguments {
 }
 
 /// The key in the variable for it; none if it isn't set.
-fn key_of_environment() -> anyhow::Result<Option<EngineKey>> {
+fn key_of_environment() -> anyhow::Result<Option<ServerKey>> {
     let given = std::env::var(KEY_VARIABLE).ok().filter(|key| !key.trim().is_empty());
-    given.map(|key| EngineKey::new(&key)).transpose().map_err(|reason| anyhow!("{KEY_VARIABLE}: {reason}"))
+    given.map(|key| ServerKey::new(&key)).transpose().map_err(|reason| anyhow!("{KEY_VARIABLE}: {reason}"))
 }
 
 /// Loads the model and serves it.
@@ -98,7 +98,7 @@ async fn in_process(models: ModelArguments, mcp: Option<McpArguments>) -> anyhow
     let name = prepared.running.models.first().names()[0].clone();
     let mut server = JoinSet::new();
     server.spawn(prepared.server.run(std::future::pending()));
-    let key = EngineKey::new(&key).map_err(anyhow::Error::msg)?;
+    let key = ServerKey::new(&key).map_err(anyhow::Error::msg)?;
     let api = ApiClient::new(url, Some(key), None).map_err(anyhow::Error::msg)?;
     ModelServer::of(api, Some(name), server, labels).await
 }
@@ -139,7 +139,7 @@ impl ModelServer {
 
     /// The key that the server wants, as text; none if none is known.
     pub(in super::super) fn key(&self) -> Option<&str> {
-        self.api.key().map(EngineKey::secret)
+        self.api.key().map(ServerKey::secret)
     }
 
     /// Sends a request, whose body lacks the model; ready when the answer begins.

@@ -58,8 +58,7 @@ impl Modules {
         overlaps: bool,
         stream: sys::CUstream,
     ) -> Result<(), CudaError> {
-        let missing =
-            || CudaError::Compile { kernel: launch.kernel.to_string(), log: "it wasn't prepared".into() };
+        let missing = || CudaError::unprepared(launch);
         let function = self.functions.get_mut(&launch.kernel).ok_or_else(missing)?;
         function.allow(launch.shared_bytes)?;
         let mut attribute = programmatic();

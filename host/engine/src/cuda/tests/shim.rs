@@ -1,6 +1,7 @@
 //! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread
 //! (`cuda-shim`). It may have a library of matrix products, which is a loop.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +15,15 @@ use super::fake::gpu;
 use crate::cuda::driver::{DeviceMemory, Driver, Event, Graph, HostMemory};
 use crate::cuda::{CudaError, DeviceInfo};
 
-/// Driver over a [`Shim`]; every call is done when it returns.
+/// Driver over a [`Shim`]; every call is done when it returns. As on a GPU, only kernels that were
+/// prepared are launched.
 #[derive(Debug)]
 pub(super) struct ShimDriver {
     info: DeviceInfo,
     shim: Shim,
     /// Number of products that the library computed or recorded; `None`: there is no library.
     products: Option<Arc<AtomicUsize>>,
+    prepared: HashSet<Variant>,
     capturing: Option<Vec<Enqueued>>,
     graphs: Vec<Vec<Enqueued>>,
 }
@@ -34,7 +37,14 @@ enum Enqueued {
 
 impl ShimDriver {
     pub(super) fn new() -> Self {
-        Self { info: gpu(), shim: Shim::new(), products: None, capturing: None, graphs: Vec::new() }
+        Self {
+            info: gpu(),
+            shim: Shim::new(),
+            products: None,
+            prepared: HashSet::new(),
+            capturing: None,
+            graphs: Vec::new(),
+        }
     }
 
     /// A driver with a library of matrix products, which counts its products.
@@ -121,11 +131,15 @@ impl Driver for ShimDriver {
     }
 
     fn prepare(&mut self, variants: &[Variant], progress: &mut dyn FnMut(usize)) -> Result<(), CudaError> {
+        self.prepared.extend(variants);
         progress(variants.len());
         Ok(())
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), CudaError> {
+        if !self.prepared.contains(&launch.kernel.variant()) {
+            return Err(CudaError::unprepared(launch));
+        }
         self.enqueue(Enqueued::Launch(Box::new(*launch)))
     }
 

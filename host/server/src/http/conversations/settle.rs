@@ -4,7 +4,7 @@ use accounts::Account;
 use store::{Item, Owner};
 
 use crate::accept::app::App;
-use crate::state::dereference;
+use crate::state::references::dereference;
 use api::conversations::NewItems;
 use api::error::ApiError;
 

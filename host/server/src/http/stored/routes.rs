@@ -13,7 +13,7 @@ use crate::http::asker::Asker;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
 use crate::http::stored::follow::{Followed, follow};
-use crate::state::background::folded_log;
+use crate::state::ending::folded_log;
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::store_error::{refusal, store};
 use api::deleted::Deletion;
