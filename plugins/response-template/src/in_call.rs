@@ -8,7 +8,9 @@ use crate::dialect::DialectArguments;
 use crate::lines::LineArguments;
 use crate::python::PythonCalls;
 use crate::table::Within;
-use crate::values::Item;
+
+/// Longest white space before a value that is held to see whether the value is a list, in bytes.
+const WHITE: usize = 64;
 
 /// Position inside a region of calls.
 #[derive(Debug)]
@@ -114,5 +116,24 @@ impl InCall {
             }
             _ => out.drop(out.held() - bytes),
         }
+    }
+}
+
+/// A value of a parameter that is a list: the whole list as JSON, or its first item. The text that
+/// came of it is held until that is clear.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) key: String,
+    pub(crate) text: String,
+}
+
+impl Item {
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Whether it is clear what the value is.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.text.len() > WHITE || !self.text.trim_start().is_empty()
     }
 }

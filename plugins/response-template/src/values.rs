@@ -4,36 +4,14 @@ use parser_sdk::Output;
 use parser_sdk::params::{Doubt, unquoted};
 
 use crate::ResponseTemplate;
-use crate::in_call::InCall;
+use crate::in_call::{InCall, Item};
 use crate::table::{Within, are_ends, closes_a_block};
-
-/// Longest white space before a value that is held to see whether the value is a list, in bytes.
-const WHITE: usize = 64;
 
 /// The list whose items were written last: its key, and the number of its items.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     key: String,
     count: u32,
-}
-
-/// A value of a parameter that is a list: the whole list as JSON, or its first item. The text that
-/// came of it is held until that is clear.
-#[derive(Debug)]
-pub(crate) struct Item {
-    key: String,
-    text: String,
-}
-
-impl Item {
-    pub(crate) fn push(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
-    /// Whether it is clear what the value is.
-    pub(crate) fn is_decided(&self) -> bool {
-        self.text.len() > WHITE || !self.text.trim_start().is_empty()
-    }
 }
 
 impl ResponseTemplate {

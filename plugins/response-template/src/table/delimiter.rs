@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::pattern::{Class, Pattern, Piece, Run, is_word};
 use super::regex::parse;
+use super::tokens::{is_token, parts, token};
 
 /// A pattern that begins with a marker.
 #[derive(Debug)]
@@ -148,16 +149,6 @@ impl Markers {
     }
 }
 
-/// The parts of a literal that may be one token each, and the text between them.
-pub(super) fn parts(literal: &str) -> impl Iterator<Item = &str> {
-    let mut rest = literal;
-    std::iter::from_fn(move || {
-        let part = (!rest.is_empty()).then(|| token(rest))?;
-        rest = &rest[part.len()..];
-        Some(part)
-    })
-}
-
 /// Checks that text can match these pieces of one delimiter.
 fn check(pieces: &[Piece]) -> Result<(), String> {
     if matches!(pieces.last(), Some(Piece::Run(Run { is_lazy: true, .. }))) {
@@ -198,21 +189,4 @@ fn with_gaps(pieces: &[Piece]) -> Vec<Piece> {
         all.push(piece);
     }
     all
-}
-
-/// Whether a part of a literal may be a token.
-pub(super) fn is_token(part: &str) -> bool {
-    part.starts_with(['<', '[']) && part.len() > 1
-}
-
-/// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such. Quotes
-/// don't belong to a tag that goes on.
-#[inline(never)]
-pub(super) fn token(literal: &str) -> &str {
-    let end = match literal.as_bytes().first() {
-        Some(b'<') => literal.find('>').map(|at| at + 1).or_else(|| literal.find(['"', '\''])),
-        Some(b'[') => literal.find(']').map(|at| at + 1),
-        _ => literal.find(['<', '[']),
-    };
-    &literal[..end.unwrap_or(literal.len())]
 }

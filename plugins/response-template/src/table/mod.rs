@@ -21,7 +21,9 @@ mod regex;
 mod search;
 mod spelling;
 mod template;
+mod tokens;
 mod watch;
+mod writer;
 
 pub(crate) use delimiter::{Delimiter, Markers};
 pub(crate) use pattern::{Class, Match, Pattern, Piece, Run, Wait};

@@ -7,7 +7,7 @@
 
 use parser_sdk::Output;
 
-use super::delimiter::{is_token, token};
+use super::tokens::{is_token, token};
 
 /// Longest text of a run without a name, in bytes.
 const UNNAMED: usize = 48;

@@ -3,8 +3,8 @@
 
 use parser_sdk::Trim;
 
-use super::delimiter::is_token;
 use super::json::Json;
+use super::tokens::is_token;
 use super::{Class, Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
 
 /// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.

@@ -2,8 +2,8 @@
 
 use parser_sdk::json::escape;
 
-use super::delimiter::parts;
-use super::template::{CALLS, Writer};
+use super::tokens::parts;
+use super::writer::{CALLS, Writer};
 use super::{Class, Delimiter, Field, Parameter, Pattern, Piece, Run};
 
 /// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for

@@ -5,10 +5,9 @@
 //! counts inside the strings of calls, too, so there it has to be a token.
 
 use super::spelling::literal;
+use super::writer::{CALLS, Writer, filled};
 use super::{Field, Kind, Table};
 
-/// Shapes of a turn that have calls, and those that have an answer by a schema.
-pub(super) const CALLS: [&str; 3] = ["forced", "free", "either"];
 const ANSWERS: [&str; 2] = ["answer", "either"];
 /// A call in Python.
 const PYTHON: &str = r#"%name 64 /[A-Za-z0-9_.:-]/
@@ -24,14 +23,6 @@ false: "False"
 null: "None"
 "#;
 
-/// A template being written.
-pub(super) struct Writer<'a> {
-    pub(super) table: &'a Table,
-    text: String,
-    /// Shapes that the table hasn't: each has a line with the first reason that was found.
-    refused: Vec<&'static str>,
-}
-
 impl Table {
     /// Text that ends reasoning, if one marker does and nothing else.
     pub(crate) fn reasoning_end(&self) -> Option<String> {
@@ -45,7 +36,7 @@ impl Table {
 
     /// The template. What can't be expressed in the format of this table is refused in it.
     pub(crate) fn template(&self) -> String {
-        let mut writer = Writer { table: self, text: String::new(), refused: Vec::new() };
+        let mut writer = Writer::new(self);
         writer.whole();
         writer.text
     }
@@ -81,13 +72,6 @@ impl Writer<'_> {
         self.shapes();
     }
 
-    /// A line, with the next of `parts` in place of each `$`.
-    #[inline(never)]
-    pub(super) fn line(&mut self, line: &str, parts: &[&str]) {
-        self.text.push_str(&filled(line, parts));
-        self.text.push('\n');
-    }
-
     /// A directive about markers.
     pub(super) fn markers(&mut self, directive: &str, markers: &[usize]) {
         self.text.push('%');
@@ -97,15 +81,6 @@ impl Writer<'_> {
             self.text.push_str(&marker.to_string());
         }
         self.text.push('\n');
-    }
-
-    pub(super) fn refuse(&mut self, shapes: &[&'static str], why: &str) {
-        for &shape in shapes {
-            if !self.refused.contains(&shape) {
-                self.refused.push(shape);
-                self.line("%refuse $ $", &[shape, why]);
-            }
-        }
     }
 
     fn refuse_all(&mut self, why: &str) {
@@ -223,17 +198,4 @@ impl Writer<'_> {
         }
         self.line("more: $", &[more]);
     }
-}
-
-/// `text` with the next of `parts` in place of each `$`.
-#[inline(never)]
-fn filled(text: &str, parts: &[&str]) -> String {
-    let (mut filled, mut parts) = (String::new(), parts.iter());
-    for char in text.chars() {
-        match char {
-            '$' => filled.push_str(parts.next().unwrap_or(&"")),
-            _ => filled.push(char),
-        }
-    }
-    filled
 }

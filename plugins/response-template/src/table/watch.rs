@@ -4,8 +4,8 @@ use std::slice;
 
 use parser_sdk::Tools;
 
-use super::delimiter::{is_token, parts};
 use super::named::Named;
+use super::tokens::{is_token, parts};
 use super::{Delimiter, Kind, Parameter, Table};
 
 /// A place in the stream.
