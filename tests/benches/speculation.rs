@@ -33,7 +33,7 @@ const SMALL: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 409
     "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "rope_theta": 1000000, "tie_word_embeddings": true}"#;
 
 const FILES: [&str; 2] =
-    [include_str!("../../host/engine/src/generation.rs"), include_str!("../../host/engine/src/local.rs")];
+    [include_str!("../../host/engine/src/generation/mod.rs"), include_str!("../../host/engine/src/local.rs")];
 const LINES: usize = 400;
 /// Index of the changed line, and its new text.
 const CHANGED: (usize, &str) = (10, "use crate::tokens::{Sampling, Token as GeneratedToken};");

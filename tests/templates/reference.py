@@ -1,6 +1,6 @@
 """What transformers renders for a conversation, as it was sent or with changes that the server's documents describe.
 
-A change is a function of the template's variables, named in `CHANGES`; docs/models.md and host/prompt/src/template_changes.rs say which
+A change is a function of the template's variables, named in `CHANGES`; docs/models.md and host/prompt/src/template_changes/mod.rs say which
 templates need which.
 """
 import copy

@@ -155,8 +155,8 @@ fn refused(name: &str, what: &str) -> ApiError {
 mod tests {
     use store::Order;
 
-    use super::super::openapi;
     use super::Query;
+    use crate::openapi;
 
     #[test]
     fn a_page_is_as_the_query_says() {

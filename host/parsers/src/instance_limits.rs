@@ -216,8 +216,8 @@ impl ResourceLimiter for InstanceLimits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ticker::Ticker;
     use super::*;
+    use crate::ticker::Ticker;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -55,8 +55,8 @@ impl StreamParser for NoParser {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plugin::Plugin;
     use super::*;
+    use crate::plugin::Plugin;
 
     #[test]
     fn everything_is_content_and_the_host_asks_once() {

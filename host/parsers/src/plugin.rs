@@ -117,8 +117,8 @@ impl fmt::Debug for Plugin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::LoadProblem;
     use super::*;
+    use crate::error::LoadProblem;
 
     fn load(grammar: &str) -> Result<Plugin, LoadProblem> {
         let descriptor = Descriptor {

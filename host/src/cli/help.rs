@@ -129,8 +129,8 @@ fn with_hint(command: Command) -> Command {
 mod tests {
     use clap::CommandFactory;
 
-    use super::super::CommandLine;
     use super::*;
+    use crate::cli::CommandLine;
 
     #[test]
     fn each_switch_has_one_place() {

@@ -129,8 +129,8 @@ fn tip(argument: &str) -> Option<String> {
 mod tests {
     use clap::CommandFactory;
 
-    use super::super::CommandLine;
     use super::*;
+    use crate::cli::CommandLine;
 
     #[test]
     fn a_switch_of_another_program_is_answered_with_ours() {

@@ -203,9 +203,9 @@ mod tests {
     use ops::QueryScaling;
     use ops::reference::{norm_rope, rms_norm};
 
-    use super::super::kv::{KvCache, KvData, KvDtype, KvShape};
     use super::*;
     use crate::cpu::Isa;
+    use crate::cpu::kv::{KvCache, KvData, KvDtype, KvShape};
 
     /// Checks heads of which `pairs` pairs of dimensions are rotated, and queries that are scaled.
     fn check(pairs: usize, scaling: Option<QueryScaling>) {

@@ -10,7 +10,7 @@ use super::modules::read_crate;
 
 /// Folders of the product's crates: the workspace's, and the parsers, which the registry lists. Its own
 /// modules are files of the parsers' folders that a macro names.
-fn members(repository: &Path) -> BTreeSet<String> {
+pub(crate) fn members(repository: &Path) -> BTreeSet<String> {
     let manifest = fs::read_to_string(repository.join("Cargo.toml")).expect("a manifest");
     let listed = manifest.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
     let listed = listed.expect("members").split('"').skip(1).step_by(2).map(str::to_owned);

@@ -3,4 +3,5 @@
 mod circles;
 mod graph;
 mod modules;
+mod style;
 mod tokens;

@@ -4,13 +4,13 @@
 //! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined
 //! to the first by an empty line.
 
-use super::super::event_buffer::EventBuffer;
-use super::super::token_ids::{TokenIds, UnsentIds};
 use super::chunks::{
     AssistantMessage, CallDelta, CallPart, ChunkChoice, CompletionChoice, Delta, MessageToolCall, PartDelta,
 };
 use super::logprobs::{ChosenToken, ContentLogprobs};
 use super::stream::{OutputOptions, Stream};
+use crate::event_buffer::EventBuffer;
+use crate::token_ids::{TokenIds, UnsentIds};
 use contract::Payload;
 use model::{RawStep, RawTurn};
 use turn::{self, ItemHead, TurnEnd, TurnEvent};

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::schema::padded;
-use super::super::token_ids::TokenIds;
 use super::logprobs::ContentLogprobs;
+use crate::schema::padded;
+use crate::token_ids::TokenIds;
 use turn::Usage;
 
 /// One `data:` line of a stream.

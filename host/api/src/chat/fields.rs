@@ -1,10 +1,10 @@
 //! The fields of a Chat Completions request.
 
-use super::super::content;
-pub(super) use super::super::fields::*;
-use super::super::format::JSON_SCHEMA;
-use super::super::structured_outputs;
-use super::super::tools::{ALLOWED_TOOLS, CUSTOM, FUNCTION, TOOL_CHOICE, TOOLS};
+use crate::content;
+pub(super) use crate::fields::*;
+use crate::format::JSON_SCHEMA;
+use crate::structured_outputs;
+use crate::tools::{ALLOWED_TOOLS, CUSTOM, FUNCTION, TOOL_CHOICE, TOOLS};
 
 /// All tables of the endpoint's fields.
 pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING, structured_outputs::FIELDS];

@@ -2,10 +2,10 @@
 //! `function_call` of an assistant message, and its result in a message of the role `function`.
 //! They have no ids; each call gets one, and a result belongs to the last call of its name.
 
-use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::{Object, Value};
 use super::fields;
+use crate::error::ApiError;
+use crate::history::History;
+use crate::json::{Object, Value};
 use prompt::{Content, HistoryCall};
 
 /// Name and arguments of a call of a function.

@@ -3,13 +3,13 @@
 
 use store::Status;
 
-use super::super::error::{ApiError, cancelled, not_stored};
-use super::super::event_buffer::EventBuffer;
-use super::super::ids::Ids;
-use super::super::machine::{Machine, Record};
 use super::choice::ChoiceMachine;
 use super::chunks::Completion;
 use super::stream::{OutputOptions, Stream};
+use crate::error::{ApiError, cancelled, not_stored};
+use crate::event_buffer::EventBuffer;
+use crate::ids::Ids;
+use crate::machine::{Machine, Record};
 use model::{RawStep, RawTurn};
 use turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 

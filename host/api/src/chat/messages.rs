@@ -3,15 +3,15 @@
 
 use serde_json::json;
 
-use super::super::content;
-use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::Object;
-use super::super::request::Defaults;
-use super::super::tools::{CUSTOM, FUNCTION};
-use super::super::warnings::Warnings;
 use super::fields;
 use super::legacy;
+use crate::content;
+use crate::error::ApiError;
+use crate::history::History;
+use crate::json::Object;
+use crate::request::Defaults;
+use crate::tools::{CUSTOM, FUNCTION};
+use crate::warnings::Warnings;
 use net::printable::printable;
 use prompt::{HistoryCall, Message, Role};
 

@@ -1,20 +1,20 @@
 //! Reader of a chat request: checks the body and makes the job. What of it is refused or ignored,
 //! the tables of fields say.
 
-use super::super::error::ApiError;
-use super::super::format::{self, Naming};
-use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, Value};
-use super::super::options;
-use super::super::request::{ApiRequest, Defaults};
-use super::super::structured_outputs::{self, StructuredOutput};
-use super::super::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, TOOL_CHOICE, ToolBounds};
-use super::super::warnings::Warnings;
 use super::fields;
 use super::machine::ChatMachine;
 use super::messages;
 use super::stream::OutputOptions;
+use crate::error::ApiError;
+use crate::format::{self, Naming};
+use crate::ids::{Clock, Ids};
+use crate::json::{Object, Value};
 use crate::limits::RequestLimits;
+use crate::options;
+use crate::request::{ApiRequest, Defaults};
+use crate::structured_outputs::{self, StructuredOutput};
+use crate::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, TOOL_CHOICE, ToolBounds};
+use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job, SamplingRequest};
 use prompt::Conversation;

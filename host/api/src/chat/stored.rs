@@ -5,16 +5,16 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value as Metadata};
 use store::{Item, NewCompletion, Tag};
 
-use super::super::error::ApiError;
-use super::super::json::{Field, Object, OneOf, Value};
-use super::super::list::List;
-use super::super::metadata::{self, REPLACED};
-use super::super::query::{AFTER, LIMIT, ORDER, Query};
-use super::super::raw::{self, Json};
-use super::super::request::Defaults;
-use super::super::schema::AnswerSchemas;
 use super::chunks::Completion;
 use super::fields::{self, Row, Shape, Tables, table};
+use crate::error::ApiError;
+use crate::json::{Field, Object, OneOf, Value};
+use crate::list::List;
+use crate::metadata::{self, REPLACED};
+use crate::query::{AFTER, LIMIT, ORDER, Query};
+use crate::raw::{self, Json};
+use crate::request::Defaults;
+use crate::schema::AnswerSchemas;
 
 /// Name of the tag that says a completion's model; those of metadata begin with `METADATA_TAG`.
 const MODEL_TAG: &str = "model";

@@ -1,9 +1,9 @@
 //! Writer of a stream's chunks: the fields that every chunk repeats, and which chunks carry usage;
 //! and what a request says of its answer.
 
-use super::super::event_buffer::EventBuffer;
-use super::super::obfuscation::encoded_len;
 use super::chunks::{Chunk, ChunkChoice, ChunkUsage};
+use crate::event_buffer::EventBuffer;
+use crate::obfuscation::encoded_len;
 use turn::Usage;
 
 /// Options of a request that decide what its answer holds.

@@ -1,7 +1,7 @@
 //! The fields of a Completions request.
 
-pub(super) use super::super::fields::*;
-use super::super::structured_outputs;
+pub(super) use crate::fields::*;
+use crate::structured_outputs;
 
 /// All tables of the endpoint's fields.
 pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING, structured_outputs::FIELDS];

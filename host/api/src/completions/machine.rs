@@ -2,12 +2,12 @@
 //! turn for each choice. All text of a turn is the choice's text, since no parser reads raw
 //! prompts' turns.
 
-use super::super::error::{ApiError, cancelled};
-use super::super::event_buffer::EventBuffer;
-use super::super::machine::Machine;
-use super::super::token_ids::{TokenIds, UnsentIds};
 use super::logprobs::{TextLogprobs, TokenNames};
 use super::objects::{Completion, TextChoice};
+use crate::error::{ApiError, cancelled};
+use crate::event_buffer::EventBuffer;
+use crate::machine::Machine;
+use crate::token_ids::{TokenIds, UnsentIds};
 use model::{Echo, RawStep, RawTurn};
 use turn::{Delta, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::chat::ChatUsage;
-use super::super::token_ids::TokenIds;
 use super::logprobs::TextLogprobs;
+use crate::chat::ChatUsage;
+use crate::token_ids::TokenIds;
 
 /// An answer, or a part of one.
 #[derive(Debug, JsonSchema, Serialize)]

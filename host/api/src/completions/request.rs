@@ -2,16 +2,16 @@
 //! the text are encoded as control tokens, since their author writes the whole prompt.
 //! (`/v1/chat/completions` is where text of users belongs.)
 
-use super::super::error::ApiError;
-use super::super::ids::{Clock, Ids};
-use super::super::json::{List, Object, Path, Text, Value};
-use super::super::options;
-use super::super::request::{ApiRequest, Defaults};
-use super::super::structured_outputs::{self, StructuredOutput};
-use super::super::warnings::Warnings;
 use super::fields;
 use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
+use crate::error::ApiError;
+use crate::ids::{Clock, Ids};
+use crate::json::{List, Object, Path, Text, Value};
+use crate::options;
+use crate::request::{ApiRequest, Defaults};
+use crate::structured_outputs::{self, StructuredOutput};
+use crate::warnings::Warnings;
 use grammar::{Demand, ToolChoice};
 use model::{Beginning, Job, RawPrompt, SamplingRequest};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::stream_rule::{EventCheck, Fault, Rule, check};
+use crate::stream_rule::{EventCheck, Fault, Rule, check};
 
 /// Checks the chunks of one stream, in order.
 #[derive(Debug, Default)]

@@ -1,9 +1,9 @@
 //! The fields of requests about conversations.
 
-pub(super) use super::super::fields::*;
-use super::super::metadata::{METADATA, REPLACED};
-use super::super::query::{AFTER, LIMIT, ORDER};
-use super::super::responses::fields::{ITEM_KINDS, ITEM_PARTS};
+pub(super) use crate::fields::*;
+use crate::metadata::{METADATA, REPLACED};
+use crate::query::{AFTER, LIMIT, ORDER};
+use crate::responses::fields::{ITEM_KINDS, ITEM_PARTS};
 
 /// Fields of a new conversation.
 pub(crate) const CREATE_TABLES: Tables = &[&[METADATA.row(), FIRST_ITEMS.row()]];

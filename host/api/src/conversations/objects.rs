@@ -3,9 +3,9 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::super::list::List;
-use super::super::raw::Json;
-use super::super::schema::AnswerSchemas;
+use crate::list::List;
+use crate::raw::Json;
+use crate::schema::AnswerSchemas;
 
 /// A conversation, without its items.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -3,16 +3,16 @@
 
 use serde_json::{Map, Value};
 
-use super::super::error::ApiError;
-use super::super::ids::Ids;
-use super::super::json::{List, Object, Path};
-use super::super::metadata;
-use super::super::raw::Json;
-use super::super::request::Defaults;
-use super::super::responses::check_item;
-use super::super::responses::own_items::{self, OwnItem};
-use super::super::warnings::Warnings;
 use super::fields;
+use crate::error::ApiError;
+use crate::ids::Ids;
+use crate::json::{List, Object, Path};
+use crate::metadata;
+use crate::raw::Json;
+use crate::request::Defaults;
+use crate::responses::check_item;
+use crate::responses::own_items::{self, OwnItem};
+use crate::warnings::Warnings;
 
 /// Most items of one request.
 const MOST_ITEMS: usize = 20;

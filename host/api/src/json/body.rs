@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::super::error::ApiError;
 use super::document::Document;
 use super::object::Object;
 use super::path::Path;
 use super::scan::Values;
 use super::value::Value;
+use crate::error::ApiError;
 use crate::limits::RequestLimits;
 
 impl Document {

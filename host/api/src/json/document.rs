@@ -13,9 +13,9 @@ use bumpalo::Bump;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::super::error::ApiError;
 use super::path::Path;
 use super::scan;
+use crate::error::ApiError;
 use crate::limits::RequestLimits;
 
 /// Most repeated names that are kept of one body.

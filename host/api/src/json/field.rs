@@ -4,10 +4,10 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-use super::super::error::ApiError;
-use super::super::fields::shape::{COUNT, Row, Shape, Support};
 use super::path::Path;
 use super::value::Value;
+use crate::error::ApiError;
+use crate::fields::shape::{COUNT, Row, Shape, Support};
 
 /// A field that yields a `T`. [`super::Object::get`] reads it, or [`super::Object::require`] if
 /// requests must have it.

@@ -1,10 +1,10 @@
 //! A list with its path.
 
-use super::super::error::ApiError;
-use super::super::fields::shape::Shape;
 use super::field::Typed;
 use super::path::Path;
 use super::value::{Elements, Value};
+use crate::error::ApiError;
+use crate::fields::shape::Shape;
 
 /// A JSON list with its path. Cheap to copy.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! An object that was opened: a slice of its fields, and typed access to them.
 
-use super::super::error::ApiError;
-use super::super::fields::shape::{ANY_OBJECT, Row, Shape};
 use super::document::{Document, Repeated};
 use super::field::{Field, Required, Typed, UpTo};
 use super::list::List;
 use super::path::Path;
 use super::value::{Elements, Value};
+use crate::error::ApiError;
+use crate::fields::shape::{ANY_OBJECT, Row, Shape};
 
 /// A JSON object with its path. Cheap to copy.
 #[derive(Debug, Clone, Copy)]

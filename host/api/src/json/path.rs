@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::error::ApiError;
+use crate::error::ApiError;
 use net::printable::printable;
 
 /// Path of a value in the body. It becomes text only in an error message.

@@ -1,8 +1,8 @@
 //! Tests of bodies as readers see them.
 
-use super::super::error::ApiError;
-use super::super::fields::Shape;
 use super::{Document, Field, List, Object, Path, Value};
+use crate::error::ApiError;
+use crate::fields::Shape;
 use crate::limits::RequestLimits;
 
 fn document(body: &str) -> Result<Document, ApiError> {

@@ -2,11 +2,11 @@
 
 use serde_json::Number;
 
-use super::super::error::ApiError;
-use super::super::raw::Json;
 use super::document::Document;
 use super::path::Path;
 use super::scan::{self, Values};
+use crate::error::ApiError;
+use crate::raw::Json;
 
 /// A JSON value. Cheap to copy.
 #[derive(Clone, Copy)]

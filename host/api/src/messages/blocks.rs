@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::super::error::ApiError;
-use super::super::json::{Field, List, Object, Path, Required, Value};
-use super::super::warnings::Warnings;
 use super::fields;
+use crate::error::ApiError;
+use crate::json::{Field, List, Object, Path, Required, Value};
+use crate::warnings::Warnings;
 use net::printable::printable;
 use prompt::Content;
 

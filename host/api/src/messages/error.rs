@@ -5,8 +5,8 @@ use engine::SubmitError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::error::ApiError;
 use super::fields::NO_THREADS;
+use crate::error::ApiError;
 use model::StartError;
 use net::printable::printable;
 use prompt::RenderError;
@@ -80,13 +80,13 @@ pub fn error_body(error: &ApiError, request_id: &str) -> String {
 }
 
 /// Schema of the body.
-pub(in super::super) fn error_schema(generator: &mut schemars::SchemaGenerator) -> serde_json::Value {
+pub(crate) fn error_schema(generator: &mut schemars::SchemaGenerator) -> serde_json::Value {
     generator.subschema_for::<Envelope<'_>>().to_value()
 }
 
 /// The refusal of a prompt that is too long, in the words by which agents know that they must
 /// shorten it; `None` for other errors.
-pub(in super::super) fn too_long(error: &StartError) -> Option<ApiError> {
+pub(crate) fn too_long(error: &StartError) -> Option<ApiError> {
     let message = match error {
         StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
             // The answer needs room for one token: a prompt as long as the context is too long,
@@ -118,8 +118,8 @@ pub(super) fn no_object(tool: &str) -> TurnFailure {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::super::error::ApiError;
     use super::{SubmitError, error_body, too_long};
+    use crate::error::ApiError;
 
     #[test]
     fn refusals_have_anthropics_shape_and_types() {

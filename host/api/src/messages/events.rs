@@ -5,9 +5,9 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::event_buffer::EventBuffer;
-use super::super::schema::AnswerSchemas;
 use super::error::ErrorObject;
+use crate::event_buffer::EventBuffer;
+use crate::schema::AnswerSchemas;
 
 /// An event of a stream.
 #[derive(Debug, JsonSchema, Serialize)]

@@ -1,8 +1,8 @@
 //! The fields of a Messages request, and of a request to count a prompt's tokens.
 
-pub(super) use super::super::fields::*;
-use super::super::format::SCHEMA;
-use super::super::tools::TOOLS;
+pub(super) use crate::fields::*;
+use crate::format::SCHEMA;
+use crate::tools::TOOLS;
 
 /// All tables of a Messages request's fields.
 pub(crate) const TABLES: Tables = &[ANSWER, PROMPT, SAMPLING];

@@ -1,15 +1,15 @@
 //! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of
 //! one message keep their order; results of tools become messages of their own.
 
-use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::{List, Object, Path, Value};
-use super::super::request::Defaults;
-use super::super::seal::Seal;
-use super::super::warnings::Warnings;
 use super::THINKING;
 use super::blocks;
 use super::fields;
+use crate::error::ApiError;
+use crate::history::History;
+use crate::json::{List, Object, Path, Value};
+use crate::request::Defaults;
+use crate::seal::Seal;
+use crate::warnings::Warnings;
 use net::printable::printable;
 use prompt::{Content, HistoryCall, Message, Role};
 

@@ -3,14 +3,14 @@
 
 use serde_json::value::RawValue;
 
-use super::super::error::{ApiError, cancelled};
-use super::super::event_buffer::EventBuffer;
-use super::super::machine::Machine;
-use super::super::seal::Seal;
 use super::THINKING;
 use super::error::{ErrorObject, error_body, no_object};
 use super::events::{Block, Delta, Event, Message, Stop, Usage, no_input};
 use super::input_check::InputCheck;
+use crate::error::{ApiError, cancelled};
+use crate::event_buffer::EventBuffer;
+use crate::machine::Machine;
+use crate::seal::Seal;
 use contract::Payload;
 use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 

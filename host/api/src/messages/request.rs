@@ -1,18 +1,18 @@
 //! Reader of a request for a message, or for the number of a prompt's tokens. What of it is refused
 //! or ignored, the tables of fields say.
 
-use super::super::error::ApiError;
-use super::super::format::{self, AnswerFormat, Naming};
-use super::super::ids::{Clock, Ids};
-use super::super::json::Object;
-use super::super::options;
-use super::super::request::{ApiRequest, CountRequest, Defaults};
-use super::super::seal::Seal;
-use super::super::tools::ToolBounds;
-use super::super::warnings::Warnings;
 use super::fields;
 use super::machine::MessagesMachine;
 use super::{input, tools};
+use crate::error::ApiError;
+use crate::format::{self, AnswerFormat, Naming};
+use crate::ids::{Clock, Ids};
+use crate::json::Object;
+use crate::options;
+use crate::request::{ApiRequest, CountRequest, Defaults};
+use crate::seal::Seal;
+use crate::tools::ToolBounds;
+use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job};
 use prompt::{Conversation, Message, Role};

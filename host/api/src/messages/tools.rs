@@ -1,11 +1,11 @@
 //! Reader of `tools` and `tool_choice`. Tools that the client runs are functions; tools that
 //! Anthropic runs, or has trained its models on, are ignored with a warning.
 
-use super::super::error::ApiError;
-use super::super::json::Object;
-use super::super::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
-use super::super::warnings::Warnings;
 use super::fields;
+use crate::error::ApiError;
+use crate::json::Object;
+use crate::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
+use crate::warnings::Warnings;
 
 /// Reads the tools of a request that the client runs.
 pub(super) fn client_tools(

@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::fields::{Kinds, Row, Shape, Support};
-use super::super::ids::{Clock, Ids};
-use super::super::request::{Defaults, ReadRequest, read_body};
-use super::super::{chat, content, messages, responses};
 use crate::error::ApiError;
+use crate::fields::{Kinds, Row, Shape, Support};
+use crate::ids::{Clock, Ids};
+use crate::request::{Defaults, ReadRequest, read_body};
+use crate::{chat, content, messages, responses};
 
 /// A list of a request whose elements have a table.
 struct Place {

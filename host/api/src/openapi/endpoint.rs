@@ -3,9 +3,9 @@
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use super::super::fields::{Row, Tables};
-use super::super::schema::AnswerSchemas;
-use super::super::{error, messages};
+use crate::fields::{Row, Tables};
+use crate::schema::AnswerSchemas;
+use crate::{error, messages};
 
 /// An endpoint: method, path, and what requests and answers are.
 pub(crate) struct Endpoint {

@@ -1,9 +1,9 @@
 //! Table of the endpoints of the main address. A test shows that the router has these and no
 //! others.
 
-use super::super::schema::AnswerSchemas;
-use super::super::{chat, completions, conversations, deleted, messages, models, responses, tokenize};
 use super::endpoint::{Endpoint, ErrorFormat, health, object};
+use crate::schema::AnswerSchemas;
+use crate::{chat, completions, conversations, deleted, messages, models, responses, tokenize};
 
 /// All endpoints of the main address.
 pub(crate) const ENDPOINTS: &[Endpoint] = &[

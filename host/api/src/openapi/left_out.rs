@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use super::super::fields::{self, Kinds, Refusal, Row, Shape, Support, Tables};
 use super::endpoints::ENDPOINTS;
+use crate::fields::{self, Kinds, Refusal, Row, Shape, Support, Tables};
 
 /// The list as a table of Markdown.
 pub(super) fn table(tables: Tables) -> String {

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::super::fields::{self, Kinds, Row, Shape, Support, Tables};
 use super::ENDPOINTS;
 use super::left_out;
+use crate::fields::{self, Kinds, Row, Shape, Support, Tables};
 
 const PAGES: [&str; 7] =
     ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::fields::{self, KindOf, Kinds, Row, Shape, Support, Tables};
 use super::reference;
+use crate::fields::{self, KindOf, Kinds, Row, Shape, Support, Tables};
 
 /// The schema of a body; shapes with a name are added to `named`.
 pub(super) fn request(tables: Tables, named: &mut Map<String, Value>) -> Value {

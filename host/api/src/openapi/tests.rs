@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::fields::{self, Row, Shape, Support, Tables};
-use super::super::ids::{Clock, Ids};
-use super::super::json::Object;
-use super::super::request::{Defaults, read_body};
-use super::super::{chat, completions, conversations, error::ApiError, messages, responses, tokenize};
 use super::{ENDPOINTS, document};
+use crate::fields::{self, Row, Shape, Support, Tables};
+use crate::ids::{Clock, Ids};
+use crate::json::Object;
+use crate::request::{Defaults, read_body};
+use crate::{chat, completions, conversations, error::ApiError, messages, responses, tokenize};
 
 /// Reads a body: returns the warnings, or the refusal.
 type Read = fn(&[u8]) -> Result<Vec<String>, ApiError>;

@@ -2,11 +2,11 @@
 //! later one replaces it, so the last one decides for the answer, before the request's own fields:
 //! these are what the conversation began with, and clients repeat them in every request.
 
-use super::super::error::ApiError;
-use super::super::format::{self, AnswerFormat, Naming};
-use super::super::json::Object;
 use super::fields;
 use super::input_items::{Input, is_of};
+use crate::error::ApiError;
+use crate::format::{self, AnswerFormat, Naming};
+use crate::json::Object;
 use crate::limits::RequestLimits;
 
 /// The settings that hold at the end of an input.

@@ -3,14 +3,14 @@
 
 use store::Link;
 
-use super::super::error::ApiError;
-use super::super::ids::Ids;
-use super::super::json::{Elements, Object, Value};
-use super::super::raw;
 use super::fields;
 use super::input_items::WholeInput;
 use super::own_items::{OwnItem, is_reference, own_items};
 use super::resource::ConversationEcho;
+use crate::error::ApiError;
+use crate::ids::Ids;
+use crate::json::{Elements, Object, Value};
+use crate::raw;
 
 /// What a request wants of the store.
 #[derive(Debug)]

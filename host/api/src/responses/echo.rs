@@ -1,17 +1,17 @@
 //! Reader of the request fields that the response object repeats.
 
-use super::super::error::ApiError;
-use super::super::format::{self, AnswerFormat, Naming, SchemaFormat};
-use super::super::json::{Object, Value};
-use super::super::metadata;
-use super::super::options;
-use super::super::raw::Json;
-use super::super::request::{Defaults, ReasoningEvents};
-use super::super::tools::TOOL_CHOICE;
 use super::continuation::{Continuation, conversation};
 use super::fields;
 use super::resource::{Echo, FormatEcho, ReasoningEcho, TextEcho};
+use crate::error::ApiError;
+use crate::format::{self, AnswerFormat, Naming, SchemaFormat};
+use crate::json::{Object, Value};
 use crate::limits::RequestLimits;
+use crate::metadata;
+use crate::options;
+use crate::raw::Json;
+use crate::request::{Defaults, ReasoningEvents};
+use crate::tools::TOOL_CHOICE;
 
 /// Longest identifier of a user, in characters.
 const LONGEST_IDENTIFIER: usize = 128;

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use store::{Chunk, End, Item, Status};
 
-use super::super::event_buffer::EventBuffer;
-use super::super::ids::Ids;
 use super::events::SequenceNumbers;
 use super::fold::Fold;
 use super::hosted::OutputSink;
 use super::items::{self, Item as OutputItem};
 use super::open_item::{EventSink, OpenItem};
+use crate::event_buffer::EventBuffer;
+use crate::ids::Ids;
 use turn::TurnFailure;
 
 /// Why a response ends.
@@ -181,8 +181,8 @@ fn stored_item(item: &Value) -> Item {
 mod tests {
     use std::path::Path;
 
-    use super::super::super::Protocol;
     use super::*;
+    use crate::Protocol;
 
     /// Kinds that their machine writes together with the event before them.
     const JOINED: [&str; 7] = [
@@ -241,7 +241,7 @@ mod tests {
                     let added =
                         events[..cut].iter().filter(|event| event["type"] == "response.output_item.added");
                     assert_eq!(end.output.len(), added.count(), "no item is left out");
-                    let stored = super::super::stored::whole(&end.result, &end.output);
+                    let stored = crate::responses::stored::whole(&end.result, &end.output);
                     assert_eq!(fold.whole(), serde_json::from_slice::<Value>(&stored).unwrap());
                     broken_off += 1;
                 }

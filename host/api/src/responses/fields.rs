@@ -1,10 +1,10 @@
 //! The fields of a Responses request.
 
-use super::super::content;
-pub(super) use super::super::fields::*;
-use super::super::format::JSON_SCHEMA_FIELDS;
-use super::super::metadata::METADATA;
-use super::super::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, TOOL_CHOICE, TOOLS};
+use crate::content;
+pub(super) use crate::fields::*;
+use crate::format::JSON_SCHEMA_FIELDS;
+use crate::metadata::METADATA;
+use crate::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, TOOL_CHOICE, TOOLS};
 
 /// All tables of the endpoint's fields.
 pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING];

@@ -5,19 +5,19 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use super::super::content;
-use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::{List, Object, Value};
-use super::super::request::Defaults;
-use super::super::seal::Seal;
-use super::super::warnings::Warnings;
 use super::compaction;
 use super::continuation::Continuation;
 use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
+use crate::content;
+use crate::error::ApiError;
+use crate::history::History;
+use crate::json::{List, Object, Value};
+use crate::request::Defaults;
+use crate::seal::Seal;
+use crate::warnings::Warnings;
 use prompt::{HistoryCall, Message, Role};
 
 /// Purpose of the seal on encrypted reasoning.

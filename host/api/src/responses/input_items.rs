@@ -3,10 +3,10 @@
 
 use bytes::Bytes;
 
-use super::super::content;
-use super::super::error::ApiError;
-use super::super::json::{Document, Elements, Object, Path, Value};
 use super::fields;
+use crate::content;
+use crate::error::ApiError;
+use crate::json::{Document, Elements, Object, Path, Value};
 use crate::limits::RequestLimits;
 
 /// Path of a request's own input.

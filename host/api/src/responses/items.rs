@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::schema::tagged;
 use super::hosted::items::HostedItem;
+use crate::schema::tagged;
 
 /// Status of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]

@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
-use super::super::error::ApiError;
-use super::super::json::{Field, Object};
+use crate::error::ApiError;
+use crate::json::{Field, Object};
 
 /// What events have beside a request's fields: the lane.
 const STREAM_ID: Field<&str> = Field::new("stream_id", "");

@@ -2,12 +2,6 @@
 //! events. Deltas are sent of the item that is open here, and closed items are the response's
 //! output, so deltas and output can't differ.
 
-use super::super::error::{ApiError, cancelled, not_stored};
-use super::super::event_buffer::EventBuffer;
-use super::super::ids::{Clock, Ids};
-use super::super::machine::{Machine, Record};
-use super::super::request::ReasoningEvents;
-use super::super::seal::Seal;
 use super::compaction::SUMMARY;
 use super::continuation::Queued;
 use super::events::{self, SequenceNumbers};
@@ -20,6 +14,12 @@ use super::resource::{
     IncompleteDetails, RawMessage, Resource, ResponseError, ResponseStatus, ResponseUsage,
 };
 use crate::agent::{CompactionEvent, ServerEvent};
+use crate::error::{ApiError, cancelled, not_stored};
+use crate::event_buffer::EventBuffer;
+use crate::ids::{Clock, Ids};
+use crate::machine::{Machine, Record};
+use crate::request::ReasoningEvents;
+use crate::seal::Seal;
 use contract::Payload;
 use model::{RawText, RawTurn};
 use turn::{Delta, ItemHead, ItemStatus, Phase, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};

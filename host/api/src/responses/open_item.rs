@@ -1,10 +1,10 @@
 //! The item that the model is writing, and its events from `added` to `done`. The item's text grows
 //! only by the deltas that are sent, so deltas and finished item can't differ.
 
-use super::super::event_buffer::EventBuffer;
-use super::super::obfuscation::encoded_len;
 use super::events::{self, At, SequenceNumbers};
 use super::items::{Item, OutputText, ReasoningText, Status, SummaryText, TokenLogprob};
+use crate::event_buffer::EventBuffer;
+use crate::obfuscation::encoded_len;
 
 /// Index of the only part of an item.
 const FIRST: usize = 0;

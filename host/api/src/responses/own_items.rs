@@ -3,12 +3,12 @@
 
 use serde_json::json;
 
-use super::super::error::ApiError;
-use super::super::ids::Ids;
-use super::super::json::{Field, List, Object, Value};
-use super::super::raw::{self, Json};
 use super::fields;
 use super::input_items::INPUT_PATH;
+use crate::error::ApiError;
+use crate::ids::Ids;
+use crate::json::{Field, List, Object, Value};
+use crate::raw::{self, Json};
 
 /// Prefixes of ids, by type of item.
 const PREFIXES: [(&str, &str); 9] = [

@@ -1,13 +1,6 @@
 //! Reader of a Responses request: checks the body, makes the job, and keeps what the answer
 //! repeats. What of it is refused or ignored, the tables of fields say.
 
-use super::super::error::ApiError;
-use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, OneOf, Typed, Value};
-use super::super::options;
-use super::super::request::{ApiRequest, CountRequest, Defaults};
-use super::super::tools::{TOOL_CHOICE, ToolBounds, choice};
-use super::super::warnings::Warnings;
 use super::compaction;
 use super::configuration::ConfigurationUpdates;
 use super::continuation::{Continuation, wants_obfuscation};
@@ -17,6 +10,13 @@ use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, hosted, input, tools};
 use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
+use crate::error::ApiError;
+use crate::ids::{Clock, Ids};
+use crate::json::{Object, OneOf, Typed, Value};
+use crate::options;
+use crate::request::{ApiRequest, CountRequest, Defaults};
+use crate::tools::{TOOL_CHOICE, ToolBounds, choice};
+use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job, Truncation};
 use prompt::Conversation;

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::super::raw::Json;
-use super::super::schema::tagged;
 use super::items::Item;
+use crate::raw::Json;
+use crate::schema::tagged;
 
 /// Fields of the request that the response object repeats.
 #[derive(Debug, Clone)]

@@ -4,11 +4,11 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::super::schema::AnswerSchemas;
 use super::events::hosted::{self, ItemProgress};
 use super::events::{self, At, Event, Lifecycle};
 use super::items::{OutputText, ReasoningText, SummaryText};
 use super::resource::Resource;
+use crate::schema::AnswerSchemas;
 
 const LIFECYCLE: [&str; 6] = [
     "response.created",

@@ -4,11 +4,11 @@
 use bytes::Bytes;
 use serde_json::{Value as Parsed, json};
 
-use super::super::error::ApiError;
-use super::super::json::{Elements, List, Object, Path, Value};
-use super::super::raw::{self, Json};
 use super::fields;
 use super::lane::{StreamId, of_lane, to_bytes};
+use crate::error::ApiError;
+use crate::json::{Elements, List, Object, Path, Value};
+use crate::raw::{self, Json};
 
 /// A `response.steer`.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::super::error::ApiError;
-use super::super::event_buffer::EventBuffer;
-use super::super::query::Query;
 use super::{fields, schema};
+use crate::error::ApiError;
+use crate::event_buffer::EventBuffer;
+use crate::query::Query;
 
 /// Where the output stands in an object without one. No string before it can have these bytes,
 /// since quotes in strings are escaped.

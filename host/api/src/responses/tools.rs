@@ -2,16 +2,16 @@
 //! Other tools are ignored with a warning, since clients offer all the tools that they know. Tools
 //! may also come in the input, as `additional_tools`.
 
-use super::super::error::ApiError;
-use super::super::fields::Row;
-use super::super::json::{Object, Value};
-use super::super::raw::{self, Json};
-use super::super::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, ToolChoiceField};
-use super::super::warnings::Warnings;
 use super::fields;
 use super::hosted;
 use super::input_items::{Input, is_of};
 use super::names::{Namespaces, flat};
+use crate::error::ApiError;
+use crate::fields::Row;
+use crate::json::{Object, Value};
+use crate::raw::{self, Json};
+use crate::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, ToolChoiceField};
+use crate::warnings::Warnings;
 use net::printable::printable;
 
 /// The tools of a request.

@@ -4,12 +4,12 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::super::error::ApiError;
-use super::super::json::{Field, Object};
 use super::fields;
 use super::lane::to_bytes;
 pub use super::lane::{StreamId, of_lane};
 use super::steer::SteerRequest;
+use crate::error::ApiError;
+use crate::json::{Field, Object};
 
 /// Whether the model answers, which events say beside a request's fields.
 const GENERATE: Field<bool> = Field::new("generate", "");

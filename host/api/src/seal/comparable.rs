@@ -55,8 +55,8 @@ impl Seal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::KEY_BYTES;
     use super::*;
+    use crate::seal::KEY_BYTES;
 
     #[test]
     fn what_two_servers_seal_is_equal_if_its_text_is() {

@@ -96,8 +96,8 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::super::OpenError;
     use super::Seal;
+    use crate::seal::OpenError;
 
     fn open(file: &std::path::Path) -> Seal {
         Seal::from_file(file).unwrap_or_else(|error| panic!("{error}"))

@@ -1,7 +1,7 @@
 //! What the framing is judged by, and that a checker goes on after a violation.
 
-use super::super::Protocol;
 use super::{Rule, StreamCheck, Violation, protocol_of};
+use crate::Protocol;
 
 fn chunk(delta: &str, reason: &str) -> String {
     format!(

@@ -10,10 +10,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::request::ReadRequest;
-use super::super::{chat, messages, responses};
 use super::goldens::compare;
 use super::job;
+use crate::request::ReadRequest;
+use crate::{chat, messages, responses};
 use model::Job;
 use prompt::Message;
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::event_buffer::EventBuffer;
-use super::super::ids::Clock;
-use super::super::obfuscation::encoded_len;
-use super::super::request::{ApiRequest, Defaults};
-use super::super::seal::Seal;
-use super::super::{responses, sse};
 use super::{Turn, call, item, message, read, reasoning, refusal};
+use crate::event_buffer::EventBuffer;
+use crate::ids::Clock;
+use crate::obfuscation::encoded_len;
+use crate::request::{ApiRequest, Defaults};
+use crate::seal::Seal;
+use crate::{responses, sse};
 use contract::Payload;
 use prompt::Message;
 use turn::{ItemHead, Phase, TurnEnd};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::chat;
-use super::super::event_buffer::EventBuffer;
-use super::super::machine::Machine;
 use super::{Turn, call, item, machine, message, reasoning};
+use crate::chat;
+use crate::event_buffer::EventBuffer;
+use crate::machine::Machine;
 use crate::sse;
 use contract::Payload;
 use model::{RawStep, RawText, RawTurn};

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::chat;
-use super::super::ids::Clock;
 use super::{defaults, job, read, refusal};
+use crate::chat;
+use crate::ids::Clock;
 use contract::ToolKind;
 use grammar::ToolChoice;
 use model::{Beginning, SamplingRequest};

@@ -3,16 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::super::error::ApiError;
-use super::super::event_buffer::EventBuffer;
-use super::super::ids::{Clock, Ids};
-use super::super::json::Object;
-use super::super::request::{ApiRequest, Defaults};
-use super::super::responses::{self, Continuation};
-use super::super::seal::{KEY_BYTES, Seal};
 use super::goldens::compare;
 use super::{defaults, job, machine, read, refusal};
 use crate::agent::{CompactionEvent, Occasion};
+use crate::error::ApiError;
+use crate::event_buffer::EventBuffer;
+use crate::ids::{Clock, Ids};
+use crate::json::Object;
+use crate::request::{ApiRequest, Defaults};
+use crate::responses::{self, Continuation};
+use crate::seal::{KEY_BYTES, Seal};
 use prompt::{Message, Role};
 use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::completions;
-use super::super::event_buffer::EventBuffer;
 use super::{Turn, job, machine, message, refusal};
+use crate::completions;
+use crate::event_buffer::EventBuffer;
 use crate::{Protocol, sse};
 use model::{Beginning, Echo, EchoedToken, RawPrompt, RawStep};
 use turn::{Delta, DeltaToken, Phase, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};

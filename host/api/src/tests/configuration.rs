@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::responses;
 use super::{job, machine, refusal};
+use crate::responses;
 
 fn body(updates: &[Value], extra: &Value) -> Value {
     let mut input = vec![json!({ "role": "user", "content": "Hi." })];

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::responses::fold::Fold;
 use super::random_turns::events;
+use crate::responses::fold::Fold;
 
 pub(super) fn fold(events: &[Value]) -> Result<Value, String> {
     let mut fold = Fold::default();

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::event_buffer::EventBuffer;
-use super::super::request::ReadRequest;
-use super::super::{chat, responses};
 use super::{Item, Turn, call, cut, give_logprobs, machine, message, reasoning};
+use crate::event_buffer::EventBuffer;
+use crate::request::ReadRequest;
+use crate::{chat, responses};
 use contract::Payload;
 use model::{RawText, RawTurn};
 use turn::{ItemHead, Phase, TurnEnd, TurnFailure};

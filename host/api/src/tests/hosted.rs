@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::event_buffer::EventBuffer;
-use super::super::ids::Clock;
-use super::super::request::{ApiRequest, Defaults};
-use super::super::responses;
 use super::goldens::compare;
 use super::read;
 use crate::agent::{AnswerEvent, CallKind, Called, Consent, Purpose, ServerEvent};
+use crate::event_buffer::EventBuffer;
+use crate::ids::Clock;
+use crate::request::{ApiRequest, Defaults};
+use crate::responses;
 use mcp::McpLimits;
 use mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::responses;
 use super::{job, refusal};
+use crate::responses;
 use prompt::{Content, HistoryCall, Message, Role};
 
 fn messages(input: &Value) -> Vec<Message> {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::messages;
 use super::messages_requests::with;
 use super::{job, sign};
+use crate::messages;
 use prompt::{Content, HistoryCall, Message, Role};
 
 fn read(messages: &Value) -> (Vec<Message>, Vec<String>) {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{messages, read_body};
 use super::{job, refusal};
+use crate::{messages, read_body};
 use grammar::ToolChoice;
 use model::Beginning;
 

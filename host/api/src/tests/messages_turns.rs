@@ -4,11 +4,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::event_buffer::EventBuffer;
-use super::super::messages;
 use super::goldens::{compare, failed_turn, failure, long_turn, truncated_turn};
 use super::random_turns::{cut_finely, events, turns};
 use super::{Item, Turn, call, item, machine, message};
+use crate::event_buffer::EventBuffer;
+use crate::messages;
 use contract::Payload;
 use turn::{ItemHead, Phase, TurnEnd};
 

@@ -4,11 +4,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::event_buffer::EventBuffer;
-use super::super::request::ReadRequest;
-use super::super::{chat, responses, sse};
 use super::fold::fold;
 use super::{Item, Turn, give_logprobs, machine};
+use crate::event_buffer::EventBuffer;
+use crate::request::ReadRequest;
+use crate::{chat, responses, sse};
 use contract::Payload;
 use model::{RawText, RawTurn};
 use turn::{Delta, DeltaToken, ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, TurnFailure};

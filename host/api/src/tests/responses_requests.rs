@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::super::ids::{Clock, Ids};
-use super::super::request::{Defaults, ReasoningEvents};
-use super::super::responses;
 use super::{Turn, job, machine, read, reasoning, refusal};
 use crate::event_buffer::EventBuffer;
+use crate::ids::{Clock, Ids};
+use crate::request::{Defaults, ReasoningEvents};
+use crate::responses;
 use crate::{Document, Protocol, References, references};
 use grammar::ToolChoice;
 use turn::TurnEnd;

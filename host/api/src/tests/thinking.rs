@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::chat;
 use super::job;
+use crate::chat;
 
 #[test]
 fn thinking_switches_reasoning_unless_overridden() {

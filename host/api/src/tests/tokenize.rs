@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::tokenize::{DetokenizeRequest, TokenizeRequest, detokenize, text, tokenize, tokens};
+use crate::tokenize::{DetokenizeRequest, TokenizeRequest, detokenize, text, tokenize, tokens};
 use crate::{Defaults, read_body};
 use model::{Beginning, RawPrompt, Tokenized};
 use prompt::Role;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::fields::sampling::NAME;
-use super::super::json::{Document, Object, Path, with_value};
-use super::super::request::ReadRequest;
-use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
-use super::super::{chat, messages, responses};
 use super::{job, refusal};
+use crate::fields::sampling::NAME;
+use crate::json::{Document, Object, Path, with_value};
 use crate::limits::RequestLimits;
+use crate::request::ReadRequest;
+use crate::tools::{Allowed, ClientTools, ToolChoiceField, choice};
+use crate::{chat, messages, responses};
 use contract::ToolKind;
 use grammar::{TextGrammar, ToolChoice, ToolDefinition};
 

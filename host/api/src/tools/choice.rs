@@ -1,9 +1,9 @@
 //! Reader of `tool_choice`: the tools that the model is shown, and may or must call.
 
-use super::super::error::ApiError;
-use super::super::fields::{self, Row, Shape, table};
-use super::super::json::{Field, List, Object, Path, Required, Value};
 use super::{ClientTools, TOOL_CHOICE};
+use crate::error::ApiError;
+use crate::fields::{self, Row, Shape, table};
+use crate::json::{Field, List, Object, Path, Required, Value};
 use grammar::ToolChoice;
 
 /// `allowed_tools` of a choice, in Chat Completions.

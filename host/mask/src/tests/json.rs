@@ -2,8 +2,8 @@
 
 use engine::{JsonBegins, JsonConstraint, TokenMask};
 
-use super::super::json_grammar;
 use super::{TOKENIZER, allowed, mask, stop, token, write, write_ids};
+use crate::json_grammar;
 
 /// Digits that may follow `text` in JSON of this schema before no other may, up to 99.
 fn digits_behind(schema: &str, text: &str) -> usize {

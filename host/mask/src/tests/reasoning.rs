@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use engine::TokenMask;
 
-use super::super::GrammarMask;
 use super::{TOKENIZER, allowed, compile, mask, stop, token, write, write_ids};
+use crate::GrammarMask;
 
 /// What a model writes that thinks for ever: it writes text wherever it may.
 fn written(mut mask: GrammarMask) -> Vec<u32> {

@@ -16,7 +16,7 @@ use crate::trace::Trace;
 
 impl Served {
     /// Metrics that count this answer.
-    pub(in super::super) fn metrics_of(&self, context: &AnswerContext) -> Arc<ModelMetrics> {
+    pub(crate) fn metrics_of(&self, context: &AnswerContext) -> Arc<ModelMetrics> {
         if context.is_probe() {
             return Arc::new(ModelMetrics::uncounted(Arc::clone(&self.label)));
         }

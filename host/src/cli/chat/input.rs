@@ -10,8 +10,8 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 use system::private::{open_private, prepare_folder};
 
-use super::super::client::Interrupts;
-use super::super::data;
+use crate::cli::client::Interrupts;
+use crate::cli::data;
 
 /// Name of the history's file in the user's data folder.
 const HISTORY: &str = "chat_history";

@@ -4,12 +4,12 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::super::client::{Asked, Ending, Finished, ask};
-use super::super::run::{call_words, is_call};
-use super::super::{is_broken_pipe, one_line};
 use super::Chat;
 use super::input::{ChatInput, Line};
 use super::local_tools::LocalTool;
+use crate::cli::client::{Asked, Ending, Finished, ask};
+use crate::cli::run::{call_words, is_call};
+use crate::cli::{is_broken_pipe, one_line};
 
 impl Chat {
     /// Asks, and goes on until the model asks for nothing more. A turn that fails is taken back.

@@ -32,12 +32,12 @@ pub(super) enum ClientEvent {
 }
 
 /// An answer that has ended.
-pub(in super::super) struct Finished {
-    pub(in super::super) ending: Ending,
+pub(in crate::cli) struct Finished {
+    pub(in crate::cli) ending: Ending,
     /// The response object, as far as the server sent it.
-    pub(in super::super) response: Map<String, Value>,
+    pub(in crate::cli) response: Map<String, Value>,
     /// The items that the model wrote.
-    pub(in super::super) items: Vec<Value>,
+    pub(in crate::cli) items: Vec<Value>,
     times: Times,
 }
 
@@ -158,7 +158,7 @@ impl AnswerStream {
 
 impl Finished {
     /// Counts of tokens and times, in one line.
-    pub(in super::super) fn figures(&self) -> String {
+    pub(in crate::cli) fn figures(&self) -> String {
         let usage = |path: &str| self.response.get("usage").and_then(|usage| usage.pointer(path)?.as_u64());
         let count = |path| usage(path).unwrap_or_default();
         let (written, Times { first, last }) = (count("/output_tokens"), &self.times);

@@ -12,16 +12,16 @@ use super::screen::Screen;
 use super::target::{ModelServer, TargetArguments};
 
 #[derive(clap::Args)]
-pub(in super::super) struct AskArguments {
+pub(in crate::cli) struct AskArguments {
     #[command(flatten)]
-    pub(in super::super) target: TargetArguments,
+    pub(in crate::cli) target: TargetArguments,
     /// Instructions, which the model sees before everything else.
     #[arg(short, long, value_name = "TEXT")]
-    pub(in super::super) system: Option<String>,
+    pub(in crate::cli) system: Option<String>,
     /// Field of the request (repeatable), such as `temperature=0` or `reasoning.effort=low`: dots
     /// lead into objects, VALUE is JSON or else a text.
     #[arg(short = 'o', long = "option", value_name = "KEY=VALUE", value_parser = field)]
-    pub(in super::super) options: Vec<Field>,
+    pub(in crate::cli) options: Vec<Field>,
     /// Show the model's reasoning on stderr, also where that is no terminal. `--think=LEVEL` sets
     /// how much it reasons, too: `none`, `minimal`, `low`, `medium`, `high`, …
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
@@ -31,12 +31,12 @@ pub(in super::super) struct AskArguments {
     hide_thinking: bool,
     /// Say on stderr how many tokens an answer took, and how long.
     #[arg(long)]
-    pub(in super::super) verbose: bool,
+    pub(in crate::cli) verbose: bool,
 }
 
 impl AskArguments {
     /// Fields of every request: what the switches set, without input and model.
-    pub(in super::super) fn fields(&self) -> Map<String, Value> {
+    pub(in crate::cli) fn fields(&self) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("store".to_owned(), false.into());
         if let Some(level) = self.think.as_ref().filter(|level| !level.is_empty()) {
@@ -48,39 +48,39 @@ impl AskArguments {
         body
     }
 
-    pub(in super::super) fn screen(&self, shows_text: bool) -> Screen {
+    pub(in crate::cli) fn screen(&self, shows_text: bool) -> Screen {
         let asked = self.think.is_some().then_some(true);
         Screen::new(if self.hide_thinking { Some(false) } else { asked }, shows_text)
     }
 }
 
 /// Exit status after ctrl-c: the one that shells report after SIGINT.
-pub(in super::super) const INTERRUPTED: u8 = 128 + 2;
+pub(in crate::cli) const INTERRUPTED: u8 = 128 + 2;
 
 /// Ctrl-C. From the time that this is made, it no longer ends the process.
-pub(in super::super) struct Interrupts(Signal);
+pub(in crate::cli) struct Interrupts(Signal);
 
 impl Interrupts {
-    pub(in super::super) fn catch() -> anyhow::Result<Self> {
+    pub(in crate::cli) fn catch() -> anyhow::Result<Self> {
         Ok(Self(signal(SignalKind::interrupt()).context("can't wait for SIGINT")?))
     }
 
     /// Ends the process at the second one, whatever it is doing: the first may find it waiting for
     /// an output that nobody reads. Never ready.
-    pub(in super::super) async fn leave_at_second(mut self) {
+    pub(in crate::cli) async fn leave_at_second(mut self) {
         self.next().await;
         self.next().await;
         std::process::exit(INTERRUPTED.into());
     }
 
     /// Waits for the next one.
-    pub(in super::super) async fn next(&mut self) {
+    pub(in crate::cli) async fn next(&mut self) {
         self.0.recv().await;
     }
 }
 
 /// What became of a question.
-pub(in super::super) enum Asked {
+pub(in crate::cli) enum Asked {
     Ended(Box<Finished>),
     /// The user stopped the answer; with the text that was shown.
     Stopped(String),
@@ -90,7 +90,7 @@ pub(in super::super) enum Asked {
 ///
 /// # Errors
 /// The server can't be reached or refuses the request; or stdout can't be written.
-pub(in super::super) async fn ask(
+pub(in crate::cli) async fn ask(
     target: &ModelServer,
     body: Map<String, Value>,
     screen: &mut Screen,

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// How an answer ended.
-pub(in super::super) enum Ending {
+pub(in crate::cli) enum Ending {
     Completed,
     /// With the server's reason.
     Incomplete(String),

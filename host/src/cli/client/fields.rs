@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use system::bounded::{self, SETTINGS_BYTES};
 
 /// A field's path and its value; null removes it.
-pub(in super::super) type Field = (String, Value);
+pub(in crate::cli) type Field = (String, Value);
 
 /// Fields that the commands set themselves.
 const FIXED: [&str; 5] = ["model", "input", "stream", "background", "store"];
 
 /// Parses `KEY=VALUE`.
-pub(in super::super) fn field(text: &str) -> Result<Field, String> {
+pub(in crate::cli) fn field(text: &str) -> Result<Field, String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     if key.split('.').any(str::is_empty) {
         return Err(format!("{key:?} is no name of a field"));
@@ -26,12 +26,12 @@ pub(in super::super) fn field(text: &str) -> Result<Field, String> {
     Ok((key.to_owned(), value))
 }
 
-pub(in super::super) fn is_fixed(key: &str) -> bool {
+pub(in crate::cli) fn is_fixed(key: &str) -> bool {
     FIXED.contains(&key.split('.').next().unwrap_or_default())
 }
 
 /// Sets a field in a body. What isn't an object on the way is replaced by one.
-pub(in super::super) fn set(body: &mut Map<String, Value>, (key, value): &Field) {
+pub(in crate::cli) fn set(body: &mut Map<String, Value>, (key, value): &Field) {
     match key.split_once('.') {
         None if value.is_null() => {
             body.shift_remove(key);
@@ -55,7 +55,7 @@ pub(in super::super) fn set(body: &mut Map<String, Value>, (key, value): &Field)
 ///
 /// # Errors
 /// It can't be read, or is no JSON.
-pub(in super::super) fn json_file(path: &Path) -> anyhow::Result<Value> {
+pub(in crate::cli) fn json_file(path: &Path) -> anyhow::Result<Value> {
     let place = || path.display().to_string();
     let text = bounded::text(path, SETTINGS_BYTES).with_context(place)?;
     serde_json::from_str(&text).context("no JSON").with_context(place)

@@ -11,7 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use net::printable::Escaped;
 
-use super::super::stderr;
+use crate::cli::stderr;
 
 /// Reasoning and remarks.
 const DIM: Style = Style::new().dimmed();
@@ -35,7 +35,7 @@ enum TextPlace {
 }
 
 /// Shows answers, one after the other.
-pub(in super::super) struct Screen {
+pub(in crate::cli) struct Screen {
     text: TextPlace,
     shows_reasoning: bool,
     /// Whether stderr is a terminal that takes colours.
@@ -49,7 +49,7 @@ pub(in super::super) struct Screen {
 
 impl Screen {
     /// `reasoning` says whether reasoning is shown; where it doesn't, terminals show it.
-    pub(in super::super) fn new(reasoning: Option<bool>, shows_text: bool) -> Self {
+    pub(in crate::cli) fn new(reasoning: Option<bool>, shows_text: bool) -> Self {
         let stderr = io::stderr();
         let is_dim = stderr.is_terminal() && AutoStream::choice(&stderr) != ColorChoice::Never;
         Self {
@@ -98,7 +98,7 @@ impl Screen {
     }
 
     /// A remark beside the answer, on a line of its own.
-    pub(in super::super) fn remark(&mut self, text: &str) -> io::Result<()> {
+    pub(in crate::cli) fn remark(&mut self, text: &str) -> io::Result<()> {
         self.end()?;
         self.aside(&format!("{}\n", Escaped(text)));
         // What comes next, such as a prompt, is written at once, and stands behind it.
@@ -107,7 +107,7 @@ impl Screen {
     }
 
     /// Ends the line that the answer is on.
-    pub(in super::super) fn end(&mut self) -> io::Result<()> {
+    pub(in crate::cli) fn end(&mut self) -> io::Result<()> {
         self.end_reasoning();
         let is_open = std::mem::replace(&mut self.last, Shown::Line) == Shown::Text;
         self.has_text = false;
@@ -136,7 +136,7 @@ fn write(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Text of several lines as a terminal may have it.
-pub(in super::super) fn shown(text: &str) -> String {
+pub(in crate::cli) fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for part in text.split_inclusive(['\n', '\t']) {
         let end = part.strip_suffix(['\n', '\t']).map_or(part.len(), str::len);

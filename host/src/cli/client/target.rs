@@ -10,27 +10,27 @@ use serde_json::{Map, Value};
 use system::random::hex;
 use tokio::task::JoinSet;
 
-use super::super::config::ConfigArguments;
-use super::super::mcp::McpArguments;
-use super::super::models::ModelArguments;
-use super::super::serve::prepare;
-use super::super::serve_arguments::ServeArguments;
-use super::super::values::parsed;
 use super::answer::AnswerStream;
+use crate::cli::config::ConfigArguments;
+use crate::cli::mcp::McpArguments;
+use crate::cli::models::ModelArguments;
+use crate::cli::serve::prepare;
+use crate::cli::serve_arguments::ServeArguments;
+use crate::cli::values::parsed;
 
 /// Variable that holds the key of the server, where no switch names another place.
-pub(in super::super) const KEY_VARIABLE: &str = "SLUICE_API_KEY";
+pub(in crate::cli) const KEY_VARIABLE: &str = "SLUICE_API_KEY";
 /// Time for a server to list its models.
 const LIST_TIME: Duration = Duration::from_secs(30);
 
 #[derive(clap::Args)]
-pub(in super::super) struct TargetArguments {
+pub(in crate::cli) struct TargetArguments {
     #[command(flatten)]
-    pub(in super::super) config: ConfigArguments,
+    pub(in crate::cli) config: ConfigArguments,
     /// Base URL of the server to ask, with or without `/v1`; `--model` is then a model's name there
     /// [default: a server in this process; and of the models that a server lists the first].
     #[arg(long, value_name = "URL", value_parser = parsed::<ServerUrl>)]
-    pub(in super::super) url: Option<ServerUrl>,
+    pub(in crate::cli) url: Option<ServerUrl>,
     /// API key that is sent to the server at `--url`: an environment variable or a file that holds
     /// it [default: `env:SLUICE_API_KEY`, if that is set].
     #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<ServerKey>, requires = "url")]
@@ -40,17 +40,17 @@ pub(in super::super) struct TargetArguments {
     #[arg(long, value_name = "FILE", requires = "url")]
     ca: Option<PathBuf>,
     #[command(flatten)]
-    pub(in super::super) models: ModelArguments,
+    pub(in crate::cli) models: ModelArguments,
 }
 
 /// A server that can be asked, and the model to name in requests.
-pub(in super::super) struct ModelServer {
+pub(in crate::cli) struct ModelServer {
     api: ApiClient,
-    pub(in super::super) model: String,
+    pub(in crate::cli) model: String,
     /// Most tokens of prompt and answer together, if the server says.
-    pub(in super::super) context: Option<u64>,
+    pub(in crate::cli) context: Option<u64>,
     /// Labels of the tool servers that the server in this process has.
-    pub(in super::super) tool_servers: Vec<String>,
+    pub(in crate::cli) tool_servers: Vec<String>,
     /// The server in this process, which ends with this value.
     _server: JoinSet<()>,
 }
@@ -61,7 +61,7 @@ impl TargetArguments {
     /// # Errors
     /// The model can't be served here; or the server at the URL can't be asked for its models, and
     /// no model was named.
-    pub(in super::super) async fn reach(self, mcp: Option<McpArguments>) -> anyhow::Result<ModelServer> {
+    pub(in crate::cli) async fn reach(self, mcp: Option<McpArguments>) -> anyhow::Result<ModelServer> {
         let given: Vec<&str> = self.models.given().collect();
         let name = match given[..] {
             [] => None,
@@ -133,12 +133,12 @@ impl ModelServer {
     }
 
     /// Base URL of the server, without `/v1`.
-    pub(in super::super) fn url(&self) -> String {
+    pub(in crate::cli) fn url(&self) -> String {
         self.api.url().to_string()
     }
 
     /// The key that the server wants, as text; none if none is known.
-    pub(in super::super) fn key(&self) -> Option<&str> {
+    pub(in crate::cli) fn key(&self) -> Option<&str> {
         self.api.key().map(ServerKey::secret)
     }
 

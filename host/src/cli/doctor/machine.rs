@@ -7,8 +7,8 @@ use engine::cuda::Survey;
 use parsers::CompileCache;
 use system::permission::{may_write, try_executable_memory};
 
-use super::super::models::ModelArguments;
 use super::findings::Findings;
+use crate::cli::models::ModelArguments;
 
 pub(super) fn examine(findings: &mut Findings, arguments: &ModelArguments) {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

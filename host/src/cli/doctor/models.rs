@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Context;
 use model::{Examination, MemoryNeed, ModelLoadError, NotFound, SharedOptions, free_memory};
 
-use super::super::launch::CODEX_CONTEXT;
-use super::super::load::with_switch;
-use super::super::serve_arguments::ServeArguments;
 use super::findings::{Findings, Level};
+use crate::cli::launch::CODEX_CONTEXT;
+use crate::cli::load::with_switch;
+use crate::cli::serve_arguments::ServeArguments;
 
 /// Tokens of context that coding agents need, as many as the most demanding one.
 const AGENT_CONTEXT: usize = CODEX_CONTEXT as usize;

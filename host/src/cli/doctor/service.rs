@@ -8,13 +8,13 @@ use std::time::Duration;
 use mcp::McpServers;
 use system::private::open_private;
 
-use super::super::access::unprotected;
-use super::super::listen::ListenAddress;
-use super::super::serve_arguments::ServeArguments;
-use super::super::store::StoreArguments;
-use super::super::{data, seal};
 use super::findings::{Findings, Level};
 use super::machine::made;
+use crate::cli::access::unprotected;
+use crate::cli::listen::ListenAddress;
+use crate::cli::serve_arguments::ServeArguments;
+use crate::cli::store::StoreArguments;
+use crate::cli::{data, seal};
 
 /// Time in which a tool server must list its tools.
 const TOOLS_TIME: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ pub(super) async fn examine(findings: &mut Findings, arguments: &ServeArguments)
     findings.value("records", arguments.record.check(arguments.admin_listen.is_some()));
     seal_key(findings, arguments.seal_key.as_deref());
     stored(findings, &arguments.store);
-    findings.value("prompt", super::super::compaction::prompt(arguments.compaction_prompt.as_deref()));
+    findings.value("prompt", crate::cli::compaction::prompt(arguments.compaction_prompt.as_deref()));
     if let Some(servers) = findings.value("tools", arguments.mcp.servers(&arguments.mcp.limits())) {
         tools(findings, &servers).await;
     }

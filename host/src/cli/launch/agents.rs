@@ -6,7 +6,7 @@ use net::printable::printable;
 use serde_json::{Value, json};
 
 /// Tokens of context that Codex needs: its first prompt takes half of them.
-pub(in super::super) const CODEX_CONTEXT: u32 = 32_768;
+pub(in crate::cli) const CODEX_CONTEXT: u32 = 32_768;
 /// What agents send that insist on a key, where the server wants none.
 pub(super) const NO_KEY: &str = "none";
 /// What opencode replaces in its configuration, wherever it stands.

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
-use super::super::client::KEY_VARIABLE;
 use super::agents::{AgentCommand, NO_KEY, Setting};
+use crate::cli::client::KEY_VARIABLE;
 
 pub(super) fn command(command: &AgentCommand, arguments: &[OsString]) -> std::io::Result<()> {
     let variables = command.variables.iter().map(|(name, setting)| match setting {

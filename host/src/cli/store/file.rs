@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use store::{OpenCause, Options, Result, Sqlite};
 
-use super::super::data;
 use super::open::DEFAULT;
+use crate::cli::data;
 
 #[derive(clap::Args)]
 pub(super) struct FileArgument {

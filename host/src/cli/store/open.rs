@@ -8,9 +8,9 @@ use anyhow::Context;
 use store::StoreLimits;
 use store::{Bounds, OpenCause, OpenError, Options, Sqlite, Store, Synchronous};
 
-use super::super::data;
-use super::super::limits::Switches;
-use super::super::values::{parsed, synchronous};
+use crate::cli::data;
+use crate::cli::limits::Switches;
+use crate::cli::values::{parsed, synchronous};
 
 /// Name of the default store in the user's data folder.
 pub(super) const DEFAULT: &str = "state.db";
@@ -38,7 +38,7 @@ impl FromStr for Place {
 }
 
 #[derive(clap::Args)]
-pub(in super::super) struct StoreArguments {
+pub(in crate::cli) struct StoreArguments {
     /// Where responses and conversations are kept: in a file, which is created if it is missing; in
     /// memory, until the server ends; or nowhere [default: sqlite:, with sluice/state.db in the
     /// user's data folder; if that isn't possible, `memory`, with a warning].
@@ -57,12 +57,12 @@ type Opened = (Option<Arc<dyn Store>>, String);
 
 impl StoreArguments {
     /// Whether the operator named the place, so that there is no other if it can't be used.
-    pub(in super::super) fn is_named(&self) -> bool {
+    pub(in crate::cli) fn is_named(&self) -> bool {
         self.store.is_some()
     }
 
     /// The store's file; `None` if it is in memory or nowhere, or there is no data folder.
-    pub(in super::super) fn file(&self) -> Option<PathBuf> {
+    pub(in crate::cli) fn file(&self) -> Option<PathBuf> {
         match &self.store {
             Some(Place::Sqlite(file)) => Some(file.clone()),
             Some(Place::Memory | Place::Nowhere) => None,
@@ -76,7 +76,7 @@ impl StoreArguments {
     /// # Errors
     /// The named file can't be opened, or the default one has content that this version can't read:
     /// it may be what its owner looks for.
-    pub(in super::super) fn open(&self) -> anyhow::Result<Opened> {
+    pub(in crate::cli) fn open(&self) -> anyhow::Result<Opened> {
         match &self.store {
             Some(Place::Nowhere) => return Ok((None, "none: nothing is kept".to_owned())),
             Some(Place::Memory) => return self.memory(),

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 use store::{Stats, Store as _};
 
-use super::super::table::Table;
 use super::file::{FileArgument, wait};
+use crate::cli::table::Table;
 
 #[derive(clap::Args)]
 pub(super) struct StatsArguments {

@@ -1,8 +1,8 @@
 //! Calls inside reasoning: drafts, and calls that count.
 
-use super::super::oracle::tagged;
 use super::*;
 use crate::TurnFailure;
+use crate::oracle::tagged;
 
 const DRAFT: &str = "<c>weather:{\"a\": 1}</c>";
 

@@ -1,9 +1,9 @@
 //! Tokens with log-probabilities: each comes with the text that it begins in, however the stream is
 //! cut.
 
-use super::super::oracle::{FRAGMENTS, tagged};
-use super::super::{StopPatterns, StopStrings, TokenLogprob, TokenLogprobs};
 use super::*;
+use crate::oracle::{FRAGMENTS, tagged};
+use crate::{StopPatterns, StopStrings, TokenLogprob, TokenLogprobs};
 use proptest::prelude::*;
 
 /// A token's text, the index of its item, and its offset in that item's text.

@@ -1,8 +1,8 @@
 //! Markers in the stream: by id, by text, held back, and bounded.
 
-use super::super::markers::{Found, Markers};
-use super::super::{MarkerError, MarkerTable, TokenText};
 use super::{ids, literals, text};
+use crate::markers::{Found, Markers};
+use crate::{MarkerError, MarkerTable, TokenText};
 use std::sync::Arc;
 
 /// Feeds pieces and writes what is found: text as it is, markers as `#index`, and `|` after each

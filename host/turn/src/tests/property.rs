@@ -1,8 +1,8 @@
 //! Properties of whole turns: no cutting of the stream changes the items, and no parser breaks
 //! them.
 
-use super::super::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 use super::*;
+use crate::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 use proptest::prelude::*;
 
 fn stream() -> impl Strategy<Value = String> {

@@ -1,7 +1,7 @@
 //! Stop strings: where they cut, and where they don't.
 
-use super::super::{StopPatterns, StopStrings};
 use super::*;
+use crate::{StopPatterns, StopStrings};
 use proptest::prelude::*;
 
 fn patterns(stops: &[&str]) -> StopPatterns {

@@ -4,7 +4,7 @@
 
 use ops::DeltaShape;
 
-use super::super::lanes::LANES;
+use crate::cpu::lanes::LANES;
 
 /// Sizes of what belongs to one key head.
 #[derive(Debug, Clone, Copy)]

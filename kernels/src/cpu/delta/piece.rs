@@ -2,12 +2,12 @@
 
 use ops::{DELTA_L2_EPS, DeltaShape, Norm};
 
-use super::super::activation::silu;
-use super::super::lanes::{LANES, Lanes};
-use super::super::output::Output;
 use super::DeltaLayer;
 use super::group::GroupShape;
 use super::rule::HeadRows;
+use crate::cpu::activation::silu;
+use crate::cpu::lanes::{LANES, Lanes};
+use crate::cpu::output::Output;
 
 /// Maximum number of rows in a piece.
 pub(super) const ROWS: usize = 16;

@@ -5,8 +5,8 @@
 //! Sums run over the key's dimensions in order, one for each column, so columns are independent. A
 //! tile of columns stays in the first-level cache for all rows of a piece.
 
-use super::super::lanes::{LANES, Lanes};
 use super::group::GroupShape;
+use crate::cpu::lanes::{LANES, Lanes};
 
 /// Number of vectors in a tile: 128 rows of a matrix are 32 KiB.
 const TILE: usize = 4;

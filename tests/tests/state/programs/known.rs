@@ -4,7 +4,7 @@ use api::responses::fold::Fold;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::support;
+use crate::support;
 
 /// What users say in these programs.
 const USERS: [&str; 3] = ["2+2?", "long", "endless"];

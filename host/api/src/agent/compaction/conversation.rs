@@ -18,7 +18,7 @@ pub fn compact(messages: &mut Vec<Message>, summary: &str) {
 }
 
 /// Drops what a summary replaces, an earlier summary included.
-pub(in super::super) fn keep(messages: &mut Vec<Message>) {
+pub(in crate::agent) fn keep(messages: &mut Vec<Message>) {
     messages.retain(|message| {
         matches!(message.role, Role::System | Role::Developer | Role::User) && !message.is_summary
     });
@@ -26,7 +26,7 @@ pub(in super::super) fn keep(messages: &mut Vec<Message>) {
 
 /// Whether a summary would replace anything beside an earlier one. If not, it would be made again
 /// and again, and the prompt stay as long.
-pub(in super::super) fn is_worth_it(messages: &[Message]) -> bool {
+pub(in crate::agent) fn is_worth_it(messages: &[Message]) -> bool {
     messages.iter().any(|message| matches!(message.role, Role::Assistant | Role::Tool))
 }
 

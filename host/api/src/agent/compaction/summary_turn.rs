@@ -4,7 +4,7 @@
 //! Invariant: whatever comes of the turn, `Begun` is told first and `Ended` last, so there is
 //! exactly one compaction.
 
-use super::super::event::{AnswerEvent, CompactionEvent};
+use crate::agent::event::{AnswerEvent, CompactionEvent};
 use model::{EndedTurn, TurnStream};
 use turn::{ItemHead, Phase, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 
@@ -12,7 +12,7 @@ use turn::{ItemHead, Phase, TurnEnd, TurnEvent, TurnEvents, TurnFailure, Usage};
 const NO_SUMMARY: &str = "The model wrote no summary of the conversation; try again.";
 
 /// A summary that is being written. Dropping it cancels the turn.
-pub(in super::super) struct SummaryTurn {
+pub(in crate::agent) struct SummaryTurn {
     turn: Box<TurnStream>,
     raw: TurnEvents,
     text: String,
@@ -23,15 +23,15 @@ pub(in super::super) struct SummaryTurn {
 }
 
 /// What came of the turn.
-pub(in super::super) struct Summary {
+pub(in crate::agent) struct Summary {
     /// The whole summary; else how the answer ends. Half a summary is none: what it had not come to
     /// would be lost without a trace.
-    pub(in super::super) text: Result<String, TurnEnd>,
-    pub(in super::super) usage: Usage,
+    pub(in crate::agent) text: Result<String, TurnEnd>,
+    pub(in crate::agent) usage: Usage,
 }
 
 impl SummaryTurn {
-    pub(in super::super) fn new(turn: TurnStream) -> Self {
+    pub(in crate::agent) fn new(turn: TurnStream) -> Self {
         Self {
             turn: Box::new(turn),
             raw: TurnEvents::default(),
@@ -42,7 +42,7 @@ impl SummaryTurn {
     }
 
     /// Waits for the next step; returns what came of the turn with the last one. Cancel-safe.
-    pub(in super::super) async fn next(&mut self, out: &mut Vec<AnswerEvent>) -> Option<Summary> {
+    pub(in crate::agent) async fn next(&mut self, out: &mut Vec<AnswerEvent>) -> Option<Summary> {
         if self.begin(out) {
             return None;
         }
@@ -52,7 +52,7 @@ impl SummaryTurn {
     }
 
     /// Ends the turn as failed.
-    pub(in super::super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<AnswerEvent>) -> Usage {
+    pub(in crate::agent) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<AnswerEvent>) -> Usage {
         self.begin(out);
         let ended = self.turn.abort(failure, &mut self.raw);
         self.take(out);

@@ -4,16 +4,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::super::error::{ApiError, cancelled};
-use super::super::super::event_buffer::EventBuffer;
-use super::super::super::ids::{Clock, Ids};
-use super::super::super::machine::Machine;
-use super::super::super::raw::Json;
-use super::super::super::seal::Seal;
-use super::super::items::Item;
-use super::super::resource::ResponseUsage;
 use super::SUMMARY;
 use crate::agent::CompactionEvent;
+use crate::error::{ApiError, cancelled};
+use crate::event_buffer::EventBuffer;
+use crate::ids::{Clock, Ids};
+use crate::machine::Machine;
+use crate::raw::Json;
+use crate::responses::items::Item;
+use crate::responses::resource::ResponseUsage;
+use crate::seal::Seal;
 use turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// Message of the failure where the summary wasn't whole when its tokens were used up.

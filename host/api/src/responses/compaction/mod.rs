@@ -10,15 +10,15 @@ mod request;
 
 use std::sync::Arc;
 
-use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::Object;
-use super::super::request::Defaults;
-use super::super::seal::Seal;
-use super::super::warnings::Warnings;
 use super::fields;
 use super::input_items::{Input, is_of};
 use crate::agent::{Compaction, Occasion};
+use crate::error::ApiError;
+use crate::history::History;
+use crate::json::Object;
+use crate::request::Defaults;
+use crate::seal::Seal;
+use crate::warnings::Warnings;
 
 pub use machine::CompactedResponse;
 pub use request::compact;

@@ -1,18 +1,18 @@
 //! Reader of a body of `/v1/responses/compact`: that of a request for a response, whose
 //! conversation is compacted instead of answered.
 
-use super::super::super::error::ApiError;
-use super::super::super::ids::{Clock, Ids};
-use super::super::super::json::{Object, Value};
-use super::super::super::raw::Json;
-use super::super::super::request::{ApiRequest, Defaults};
-use super::super::continuation::Continuation;
-use super::super::fields;
-use super::super::input_items::Input;
-use super::super::own_items::{user_message, whole};
-use super::super::request::{ResponsesRequest, parse};
 use super::machine::CompactMachine;
 use crate::agent::{Compaction, Occasion};
+use crate::error::ApiError;
+use crate::ids::{Clock, Ids};
+use crate::json::{Object, Value};
+use crate::raw::Json;
+use crate::request::{ApiRequest, Defaults};
+use crate::responses::continuation::Continuation;
+use crate::responses::fields;
+use crate::responses::input_items::Input;
+use crate::responses::own_items::{user_message, whole};
+use crate::responses::request::{ResponsesRequest, parse};
 
 /// Reads the body, and makes the machine that answers it. The answer is never a stream.
 pub fn compact(

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::super::schema::padded;
 use super::{At, Event};
+use crate::schema::padded;
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(transform = padded)]
-pub(in super::super) struct CallDelta<'a> {
+pub(in crate::responses) struct CallDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     delta: &'a str,
@@ -22,17 +22,17 @@ impl<'a> CallDelta<'a> {
 }
 
 /// `response.function_call_arguments.delta`.
-pub(in super::super) fn arguments_delta<'a>(at: At<'a>, delta: &'a str) -> Event<CallDelta<'a>> {
+pub(in crate::responses) fn arguments_delta<'a>(at: At<'a>, delta: &'a str) -> Event<CallDelta<'a>> {
     Event { kind: "response.function_call_arguments.delta", body: CallDelta::new(at, delta) }
 }
 
 /// `response.custom_tool_call_input.delta`.
-pub(in super::super) fn input_delta<'a>(at: At<'a>, delta: &'a str) -> Event<CallDelta<'a>> {
+pub(in crate::responses) fn input_delta<'a>(at: At<'a>, delta: &'a str) -> Event<CallDelta<'a>> {
     Event { kind: "response.custom_tool_call_input.delta", body: CallDelta::new(at, delta) }
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct ArgumentsDone<'a> {
+pub(in crate::responses) struct ArgumentsDone<'a> {
     #[serde(flatten)]
     at: At<'a>,
     name: &'a str,
@@ -40,7 +40,7 @@ pub(in super::super) struct ArgumentsDone<'a> {
 }
 
 /// `response.function_call_arguments.done`.
-pub(in super::super) fn arguments_done<'a>(
+pub(in crate::responses) fn arguments_done<'a>(
     at: At<'a>,
     name: &'a str,
     arguments: &'a str,
@@ -49,13 +49,13 @@ pub(in super::super) fn arguments_done<'a>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct InputDone<'a> {
+pub(in crate::responses) struct InputDone<'a> {
     #[serde(flatten)]
     at: At<'a>,
     input: &'a str,
 }
 
 /// `response.custom_tool_call_input.done`.
-pub(in super::super) fn input_done<'a>(at: At<'a>, input: &'a str) -> Event<InputDone<'a>> {
+pub(in crate::responses) fn input_done<'a>(at: At<'a>, input: &'a str) -> Event<InputDone<'a>> {
     Event { kind: "response.custom_tool_call_input.done", body: InputDone { at, input } }
 }

@@ -6,14 +6,14 @@ use serde::Serialize;
 use super::{At, Event};
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct Progress<'a> {
+pub(in crate::responses) struct Progress<'a> {
     item_id: &'a str,
     output_index: usize,
 }
 
 /// Progress of an item, reported by an event that has only the item's id and place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum ItemProgress {
+pub(in crate::responses) enum ItemProgress {
     ListBegun,
     ListCompleted,
     ListFailed,
@@ -30,7 +30,7 @@ pub(in super::super) enum ItemProgress {
 
 /// `response.mcp_list_tools.*`, `response.mcp_call.*`, `response.web_search_call.*`,
 /// `response.code_interpreter_call.*`.
-pub(in super::super) fn progress(progress: ItemProgress, at: At<'_>) -> Event<Progress<'_>> {
+pub(in crate::responses) fn progress(progress: ItemProgress, at: At<'_>) -> Event<Progress<'_>> {
     let At { item_id, output_index } = at;
     let kind = match progress {
         ItemProgress::ListBegun => "response.mcp_list_tools.in_progress",
@@ -50,34 +50,34 @@ pub(in super::super) fn progress(progress: ItemProgress, at: At<'_>) -> Event<Pr
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct HostedDelta<'a> {
+pub(in crate::responses) struct HostedDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     delta: &'a str,
 }
 
 /// `response.mcp_call_arguments.delta`.
-pub(in super::super) fn mcp_arguments_delta<'a>(at: At<'a>, delta: &'a str) -> Event<HostedDelta<'a>> {
+pub(in crate::responses) fn mcp_arguments_delta<'a>(at: At<'a>, delta: &'a str) -> Event<HostedDelta<'a>> {
     let At { item_id, output_index } = at;
     Event { kind: "response.mcp_call_arguments.delta", body: HostedDelta { item_id, output_index, delta } }
 }
 
 /// `response.code_interpreter_call_code.delta`.
-pub(in super::super) fn code_delta<'a>(at: At<'a>, delta: &'a str) -> Event<HostedDelta<'a>> {
+pub(in crate::responses) fn code_delta<'a>(at: At<'a>, delta: &'a str) -> Event<HostedDelta<'a>> {
     let At { item_id, output_index } = at;
     let body = HostedDelta { item_id, output_index, delta };
     Event { kind: "response.code_interpreter_call_code.delta", body }
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct McpArgumentsDone<'a> {
+pub(in crate::responses) struct McpArgumentsDone<'a> {
     item_id: &'a str,
     output_index: usize,
     arguments: &'a str,
 }
 
 /// `response.mcp_call_arguments.done`.
-pub(in super::super) fn mcp_arguments_done<'a>(
+pub(in crate::responses) fn mcp_arguments_done<'a>(
     at: At<'a>,
     arguments: &'a str,
 ) -> Event<McpArgumentsDone<'a>> {
@@ -87,14 +87,14 @@ pub(in super::super) fn mcp_arguments_done<'a>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct CodeDone<'a> {
+pub(in crate::responses) struct CodeDone<'a> {
     item_id: &'a str,
     output_index: usize,
     code: &'a str,
 }
 
 /// `response.code_interpreter_call_code.done`.
-pub(in super::super) fn code_done<'a>(at: At<'a>, code: &'a str) -> Event<CodeDone<'a>> {
+pub(in crate::responses) fn code_done<'a>(at: At<'a>, code: &'a str) -> Event<CodeDone<'a>> {
     let At { item_id, output_index } = at;
     Event { kind: "response.code_interpreter_call_code.done", body: CodeDone { item_id, output_index, code } }
 }

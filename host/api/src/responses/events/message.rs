@@ -4,13 +4,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::super::schema::padded;
-use super::super::items::TokenLogprob;
 use super::{At, Event};
+use crate::responses::items::TokenLogprob;
+use crate::schema::padded;
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(transform = padded)]
-pub(in super::super) struct OutputTextDelta<'a> {
+pub(in crate::responses) struct OutputTextDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     content_index: usize,
@@ -20,7 +20,7 @@ pub(in super::super) struct OutputTextDelta<'a> {
 
 /// `response.output_text.delta`; `logprobs` are of the tokens that begin in the delta, empty where
 /// not asked for.
-pub(in super::super) fn text_delta<'a>(
+pub(in crate::responses) fn text_delta<'a>(
     at: At<'a>,
     content_index: usize,
     delta: &'a str,
@@ -32,7 +32,7 @@ pub(in super::super) fn text_delta<'a>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct OutputTextDone<'a> {
+pub(in crate::responses) struct OutputTextDone<'a> {
     #[serde(flatten)]
     at: At<'a>,
     content_index: usize,
@@ -41,7 +41,7 @@ pub(in super::super) struct OutputTextDone<'a> {
 }
 
 /// `response.output_text.done`; `logprobs` are of all tokens of the text.
-pub(in super::super) fn text_done<'a>(
+pub(in crate::responses) fn text_done<'a>(
     at: At<'a>,
     content_index: usize,
     text: &'a str,

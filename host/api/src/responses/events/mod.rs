@@ -15,9 +15,9 @@ mod reasoning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::event_buffer::EventBuffer;
 use super::items::Item;
 use super::resource::Resource;
+use crate::event_buffer::EventBuffer;
 
 pub(super) use calls::{arguments_delta, arguments_done, input_delta, input_done};
 pub(super) use compaction::compacting;

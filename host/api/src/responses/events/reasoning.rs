@@ -4,12 +4,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::super::schema::padded;
 use super::{At, Event};
+use crate::schema::padded;
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(transform = padded)]
-pub(in super::super) struct ReasoningDelta<'a> {
+pub(in crate::responses) struct ReasoningDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     content_index: usize,
@@ -17,7 +17,7 @@ pub(in super::super) struct ReasoningDelta<'a> {
 }
 
 /// `response.reasoning_text.delta`.
-pub(in super::super) fn reasoning_delta<'a>(
+pub(in crate::responses) fn reasoning_delta<'a>(
     at: At<'a>,
     content_index: usize,
     delta: &'a str,
@@ -28,7 +28,7 @@ pub(in super::super) fn reasoning_delta<'a>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct ReasoningDone<'a> {
+pub(in crate::responses) struct ReasoningDone<'a> {
     #[serde(flatten)]
     at: At<'a>,
     content_index: usize,
@@ -36,7 +36,7 @@ pub(in super::super) struct ReasoningDone<'a> {
 }
 
 /// `response.reasoning_text.done`.
-pub(in super::super) fn reasoning_done<'a>(
+pub(in crate::responses) fn reasoning_done<'a>(
     at: At<'a>,
     content_index: usize,
     text: &'a str,
@@ -45,7 +45,7 @@ pub(in super::super) fn reasoning_done<'a>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct SummaryPart<'a, P> {
+pub(in crate::responses) struct SummaryPart<'a, P> {
     #[serde(flatten)]
     at: At<'a>,
     summary_index: usize,
@@ -53,7 +53,7 @@ pub(in super::super) struct SummaryPart<'a, P> {
 }
 
 /// `response.reasoning_summary_part.added`.
-pub(in super::super) fn summary_added<'a, P>(
+pub(in crate::responses) fn summary_added<'a, P>(
     at: At<'a>,
     summary_index: usize,
     part: &'a P,
@@ -62,7 +62,7 @@ pub(in super::super) fn summary_added<'a, P>(
 }
 
 /// `response.reasoning_summary_part.done`.
-pub(in super::super) fn summary_done<'a, P>(
+pub(in crate::responses) fn summary_done<'a, P>(
     at: At<'a>,
     summary_index: usize,
     part: &'a P,
@@ -72,7 +72,7 @@ pub(in super::super) fn summary_done<'a, P>(
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(transform = padded)]
-pub(in super::super) struct SummaryDelta<'a> {
+pub(in crate::responses) struct SummaryDelta<'a> {
     item_id: &'a str,
     output_index: usize,
     summary_index: usize,
@@ -80,7 +80,7 @@ pub(in super::super) struct SummaryDelta<'a> {
 }
 
 /// `response.reasoning_summary_text.delta`.
-pub(in super::super) fn summary_text_delta<'a>(
+pub(in crate::responses) fn summary_text_delta<'a>(
     at: At<'a>,
     summary_index: usize,
     delta: &'a str,
@@ -91,7 +91,7 @@ pub(in super::super) fn summary_text_delta<'a>(
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
-pub(in super::super) struct SummaryDone<'a> {
+pub(in crate::responses) struct SummaryDone<'a> {
     #[serde(flatten)]
     at: At<'a>,
     summary_index: usize,
@@ -99,7 +99,7 @@ pub(in super::super) struct SummaryDone<'a> {
 }
 
 /// `response.reasoning_summary_text.done`.
-pub(in super::super) fn summary_text_done<'a>(
+pub(in crate::responses) fn summary_text_done<'a>(
     at: At<'a>,
     summary_index: usize,
     text: &'a str,

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::super::fields::{self, APPROVAL_REQUEST, APPROVE, ARGUMENTS_TEXT, CODE, ERROR, OUTPUTS, REASON};
-use super::super::input_items::{Input, is_of};
 use crate::agent::Approved;
 use crate::error::ApiError;
 use crate::history::History;
 use crate::json::{Field, Object, Value};
+use crate::responses::fields::{
+    self, APPROVAL_REQUEST, APPROVE, ARGUMENTS_TEXT, CODE, ERROR, OUTPUTS, REASON,
+};
+use crate::responses::input_items::{Input, is_of};
 use crate::warnings::Warnings;
 use prompt::HistoryCall;
 
@@ -24,7 +26,7 @@ const LOGS: Field<&str> = Field::new("logs", "");
 /// Items of one input that belong together: requests for approval, the client's answers, and the
 /// calls that ran.
 #[derive(Debug, Default)]
-pub(in super::super) struct Approvals<'a> {
+pub(in crate::responses) struct Approvals<'a> {
     /// Whether the client approved, and the reason, by id of the request for approval.
     answers: HashMap<&'a str, (bool, Option<&'a str>)>,
     /// Items of approved calls that have run already, by id of the request for approval.
@@ -33,7 +35,7 @@ pub(in super::super) struct Approvals<'a> {
 
 impl<'a> Approvals<'a> {
     /// Collects them from an input.
-    pub(in super::super) fn of(input: Input<'a>) -> Result<Self, ApiError> {
+    pub(in crate::responses) fn of(input: Input<'a>) -> Result<Self, ApiError> {
         let mut approvals = Self::default();
         for (path, item) in input.items() {
             let text = |value: Option<Value<'a>>| value.and_then(Value::as_str);
@@ -52,7 +54,7 @@ impl<'a> Approvals<'a> {
     }
 
     /// Adds one item of a tool that a server runs to the history.
-    pub(in super::super) fn item(
+    pub(in crate::responses) fn item(
         &self,
         kind: &str,
         item: Object<'_>,

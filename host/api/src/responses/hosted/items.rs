@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Status of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum CallStatus {
+pub(in crate::responses) enum CallStatus {
     /// Being written, or running.
     InProgress,
     /// It ran.
@@ -20,17 +20,17 @@ pub(in super::super) enum CallStatus {
 
 /// A tool in a list.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Deserialize, Serialize)]
-pub(in super::super) struct ListedTool {
-    pub(in super::super) name: String,
-    pub(in super::super) description: String,
-    pub(in super::super) input_schema: Map<String, Value>,
-    pub(in super::super) annotations: Option<Value>,
+pub(in crate::responses) struct ListedTool {
+    pub(in crate::responses) name: String,
+    pub(in crate::responses) description: String,
+    pub(in crate::responses) input_schema: Map<String, Value>,
+    pub(in crate::responses) annotations: Option<Value>,
 }
 
 /// What a web search did.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum WebAction {
+pub(in crate::responses) enum WebAction {
     /// It searched.
     Search { query: String },
     /// It opened a page; none: the one that is open.
@@ -43,31 +43,31 @@ pub(in super::super) enum WebAction {
 /// for, whatever the reason.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "mcp_tool_execution_error")]
-#[schemars(transform = super::super::super::schema::tagged("mcp_tool_execution_error"))]
-pub(in super::super) struct CallError {
-    pub(in super::super) content: [ErrorText; 1],
+#[schemars(transform = crate::schema::tagged("mcp_tool_execution_error"))]
+pub(in crate::responses) struct CallError {
+    pub(in crate::responses) content: [ErrorText; 1],
 }
 
 /// The words of an error.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "text")]
-#[schemars(transform = super::super::super::schema::tagged("text"))]
-pub(in super::super) struct ErrorText {
-    pub(in super::super) text: String,
+#[schemars(transform = crate::schema::tagged("text"))]
+pub(in crate::responses) struct ErrorText {
+    pub(in crate::responses) text: String,
 }
 
 /// What code printed.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename = "logs")]
-#[schemars(transform = super::super::super::schema::tagged("logs"))]
-pub(in super::super) struct Logs {
-    pub(in super::super) logs: String,
+#[schemars(transform = crate::schema::tagged("logs"))]
+pub(in crate::responses) struct Logs {
+    pub(in crate::responses) logs: String,
 }
 
 /// An item of a tool that the server runs.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(in super::super) enum HostedItem {
+pub(in crate::responses) enum HostedItem {
     /// The tools of an MCP server.
     McpListTools {
         id: String,
@@ -106,7 +106,7 @@ pub(in super::super) enum HostedItem {
 
 impl HostedItem {
     /// The item's id.
-    pub(in super::super) fn id(&self) -> &str {
+    pub(in crate::responses) fn id(&self) -> &str {
         let (Self::McpListTools { id, .. }
         | Self::McpCall { id, .. }
         | Self::McpApprovalRequest { id, .. }
@@ -116,12 +116,12 @@ impl HostedItem {
     }
 
     /// Whether the client must answer it.
-    pub(in super::super) fn waits_for_client(&self) -> bool {
+    pub(in crate::responses) fn waits_for_client(&self) -> bool {
         matches!(self, Self::McpApprovalRequest { .. })
     }
 
     /// Whether the item isn't finished yet.
-    pub(in super::super) fn is_open(&self) -> bool {
+    pub(in crate::responses) fn is_open(&self) -> bool {
         match self {
             Self::McpListTools { open, .. } => *open,
             Self::McpApprovalRequest { .. } => false,

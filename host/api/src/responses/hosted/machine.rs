@@ -3,19 +3,19 @@
 
 use std::collections::HashMap;
 
-use super::super::events::hosted::ItemProgress;
-use super::super::events::{self, At, SequenceNumbers};
-use super::super::items::Item;
 use super::items::{CallStatus, HostedItem};
 use super::of_calls::{begun, code_of, completed, new_item, prefix, set_result, shown, web_action};
 use crate::agent::{CallKind, Called, Consent, ServerEvent};
 use crate::event_buffer::EventBuffer;
 use crate::ids::Ids;
+use crate::responses::events::hosted::ItemProgress;
+use crate::responses::events::{self, At, SequenceNumbers};
+use crate::responses::items::Item;
 use mcp::McpTool;
 
 /// Calls and lists of tools that are open.
 #[derive(Debug, Default)]
-pub(in super::super) struct HostedCalls {
+pub(in crate::responses) struct HostedCalls {
     /// Output indices of the open lists, by label of the server.
     lists: HashMap<String, usize>,
     /// Open calls, by id.
@@ -36,11 +36,11 @@ struct OpenCall {
 }
 
 /// Destination of the events and items of one response.
-pub(in super::super) struct OutputSink<'a> {
-    pub(in super::super) output: &'a mut Vec<Item>,
-    pub(in super::super) sequence: &'a mut SequenceNumbers,
-    pub(in super::super) ids: &'a mut Ids,
-    pub(in super::super) buffer: &'a mut EventBuffer,
+pub(in crate::responses) struct OutputSink<'a> {
+    pub(in crate::responses) output: &'a mut Vec<Item>,
+    pub(in crate::responses) sequence: &'a mut SequenceNumbers,
+    pub(in crate::responses) ids: &'a mut Ids,
+    pub(in crate::responses) buffer: &'a mut EventBuffer,
 }
 
 impl OutputSink<'_> {
@@ -116,7 +116,7 @@ impl OutputSink<'_> {
     }
 
     /// Ends an open item that nobody goes on with. `written` says whether a call's text has ended.
-    pub(in super::super) fn break_off(&mut self, place: usize, written: bool, reason: &str) {
+    pub(in crate::responses) fn break_off(&mut self, place: usize, written: bool, reason: &str) {
         if let HostedItem::McpListTools { .. } = self.item(place) {
             return self.end_list(place, &Err(reason.to_owned()));
         }
@@ -129,7 +129,7 @@ impl OutputSink<'_> {
 
 impl HostedCalls {
     /// Writes the events for `event`.
-    pub(in super::super) fn event(&mut self, event: &ServerEvent, mut out: OutputSink<'_>) {
+    pub(in crate::responses) fn event(&mut self, event: &ServerEvent, mut out: OutputSink<'_>) {
         match event {
             ServerEvent::ListBegun { server } => self.list_begun(server, &mut out),
             ServerEvent::ListEnded { server, tools } => self.list_ended(server, tools, &mut out),

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::events::hosted::ItemProgress;
 use super::items::{CallError, CallStatus, ErrorText, HostedItem, ListedTool, Logs, WebAction};
 use crate::agent::{CallKind, Called, Consent};
+use crate::responses::events::hosted::ItemProgress;
 use mcp::McpTool;
 
 /// A tool as a list of tools shows it.

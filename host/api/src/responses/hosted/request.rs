@@ -2,15 +2,15 @@
 //! tool that can't be run here is ignored with a warning, like any unknown tool, since clients
 //! offer all the tools that they know.
 
-use super::super::fields::{
-    self, ALLOWED_TOOLS, AUTHORIZATION, REQUIRE_APPROVAL, Row, SERVER_DESCRIPTION, Shape,
-};
-use super::super::input_items::Input;
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::error::ApiError;
 use crate::json::{Field, List, Object, Value};
 use crate::raw::{self, Json};
+use crate::responses::fields::{
+    self, ALLOWED_TOOLS, AUTHORIZATION, REQUIRE_APPROVAL, Row, SERVER_DESCRIPTION, Shape,
+};
+use crate::responses::input_items::Input;
 use crate::tools::{Allowed, TOOLS, ToolChoiceField};
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
@@ -35,7 +35,7 @@ const NEVER: Field<Value<'_>> = Field::new("never", "");
 
 /// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and
 /// those tools as the response shows them.
-pub(in super::super) fn read(
+pub(in crate::responses) fn read(
     body: &Object<'_>,
     items: Input<'_>,
     max_calls: Option<u32>,
@@ -79,7 +79,7 @@ pub(in super::super) fn read(
 
 /// Removes the tools that the model may not call; `None` if no server is left. Servers of calls
 /// that the client has approved stay, without being shown to the model.
-pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
+pub(in crate::responses) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
     let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
     let Hosted { mut tools, max_calls, approved } = hosted;
     for tools in &mut tools {
@@ -107,7 +107,7 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
 }
 
 /// The type in the table of tools that a tool's type stands for.
-pub(in super::super) fn family(kind: &str) -> &str {
+pub(in crate::responses) fn family(kind: &str) -> &str {
     if is_web_search(kind) { "web_search" } else { kind }
 }
 

@@ -28,8 +28,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::super::stream_rule::{EventCheck, Fault};
-pub use super::super::stream_rule::{Rule, Violation};
+use crate::stream_rule::{EventCheck, Fault};
+pub use crate::stream_rule::{Rule, Violation};
 use acts::Act;
 use item::OpenItem;
 use shape::{CheckedObject, FieldType};

@@ -6,11 +6,11 @@
 
 use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, MlaWrite, size};
 
-use super::super::backend::{CudaBackend, Tensor};
-use super::super::content::Content;
-use super::super::scratch::LatentScratch;
-use super::super::step::StepArray;
-use super::super::weights::{DeviceVector, Rope};
+use crate::cuda::backend::{CudaBackend, Tensor};
+use crate::cuda::content::Content;
+use crate::cuda::scratch::LatentScratch;
+use crate::cuda::step::StepArray;
+use crate::cuda::weights::{DeviceVector, Rope};
 use crate::models::ops::{MlaShape, Norm};
 use crate::models::{LoadError, StoredMatrix};
 

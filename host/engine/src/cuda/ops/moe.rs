@@ -9,13 +9,13 @@ use cuda_kernels::{
     MoeLayer, MoeLinear, MoeRoute, StoredExperts, size,
 };
 
-use super::super::backend::{CudaBackend, Tensor};
-use super::super::content::Content;
-use super::super::fp8::Fp8Contents;
-use super::super::scratch::ExpertScratch;
-use super::super::supported::{MOST_EXPERTS, refused_at_load, unsupported};
-use super::super::weights::{DeviceVector, WeightUpload};
+use crate::cuda::backend::{CudaBackend, Tensor};
+use crate::cuda::content::Content;
 use crate::cuda::driver::Driver;
+use crate::cuda::fp8::Fp8Contents;
+use crate::cuda::scratch::ExpertScratch;
+use crate::cuda::supported::{MOST_EXPERTS, refused_at_load, unsupported};
+use crate::cuda::weights::{DeviceVector, WeightUpload};
 use crate::models::ops::{ExpertActivation, GateActivation, Routing};
 use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
 

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::grammars;
-use super::super::report::Tally;
-use super::super::{Measures, ParserSource, Sandboxed, Subject};
 use super::{Property, Recording};
+use crate::conformance::grammars;
+use crate::conformance::report::Tally;
+use crate::conformance::{Measures, ParserSource, Sandboxed, Subject};
 use crate::{ParserLimits, PluginSource};
 
 /// Case whose parser is walked.

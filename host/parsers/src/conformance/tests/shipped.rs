@@ -6,11 +6,11 @@ use std::path::Path;
 use parser_kit::Item;
 use parser_kit::case::{CaseItem, End, case_files};
 
-use super::super::{Measures, Sandboxed, play_case};
 use super::Recording;
 use crate::ParserLimits;
 use crate::PluginSource;
 use crate::conformance::tape::Tape;
+use crate::conformance::{Measures, Sandboxed, play_case};
 use contract::FinishReason;
 use turn::{Flow, Turn, TurnEvents, TurnSettings, fold};
 

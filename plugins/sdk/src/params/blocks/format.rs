@@ -1,8 +1,8 @@
 //! What an author writes of a format with calls in a block: its markers, its style, and its rule
 //! for messages.
 
-use super::super::{Mark, Style};
 use crate::Descriptor;
+use crate::params::{Mark, Style};
 
 /// A format with calls in a block; [`super::Blocks`] is its parser.
 ///
@@ -36,7 +36,7 @@ use crate::Descriptor;
 /// ```
 ///
 /// A format without a [`Part::Block`] isn't compiled, since none of its calls would be found;
-/// [`super::super::Calls`] shows how they are read:
+/// [`crate::params::Calls`] shows how they are read:
 ///
 /// ```compile_fail,E0080
 /// use parser_kit::{play, request};

@@ -3,8 +3,8 @@
 //! Invariant: in a block a call opens behind its tag; outside one, when its arguments or its end
 //! follow. The opening is held until then.
 
-use super::super::{Tag, Tagged};
 use super::{Block, Blocks, Format, State};
+use crate::params::{Tag, Tagged};
 use crate::{Output, Payload};
 
 /// Longest opening outside a call, with the white space behind it, in bytes.

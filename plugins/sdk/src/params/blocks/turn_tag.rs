@@ -1,10 +1,10 @@
 //! The tag that begins a turn or a message of it: a role and attributes. More words than these are
 //! prose.
 
-use super::super::Tag;
-use super::super::attributes::{are_pairs, is_name};
 use super::{Blocks, Format, Message, State};
 use crate::Output;
+use crate::params::Tag;
+use crate::params::attributes::{are_pairs, is_name};
 
 /// Whether the tag of a turn names no more than a role and attributes; with `goes_on`, the last may
 /// be unfinished.

@@ -4,9 +4,9 @@
 //! Invariant: only a declared name makes it a call; otherwise all of it, the end before it
 //! included, is part of the value, or of what no parameter takes.
 
-use super::super::{Mark, Progress, Style, Tag};
 use super::value::WORDS;
 use super::{CallReader, State};
+use crate::params::{Mark, Progress, Style, Tag};
 use crate::{Output, Tools};
 
 impl CallReader {

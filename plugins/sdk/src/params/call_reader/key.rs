@@ -3,10 +3,10 @@
 //! Invariant: a key whose end is missing has no white space and no `=`; what follows these begins
 //! the value.
 
-use super::super::doubt::DOUBT;
-use super::super::{Key, Mark, Progress};
 use super::{CallReader, State};
 use crate::Output;
+use crate::params::doubt::DOUBT;
+use crate::params::{Key, Mark, Progress};
 
 impl CallReader {
     /// Reads `text` of a key. Returns the number of bytes read.

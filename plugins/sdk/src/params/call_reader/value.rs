@@ -2,10 +2,10 @@
 //!
 //! Invariant: text goes on being the value's until it is known to be markup, or words behind it.
 
-use super::super::{Key, Mark, Progress, Style};
 use super::{CallReader, State};
 use crate::Output;
 use crate::json::white;
+use crate::params::{Key, Mark, Progress, Style};
 
 /// Most words behind a value's end, with white space before them, that may be no part of the value,
 /// in bytes.

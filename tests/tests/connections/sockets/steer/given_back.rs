@@ -8,8 +8,8 @@ use serde_json::json;
 use tests::client::{get, post, send};
 use tests::socket::{Socket, text};
 
-use super::super::engine::{Gated, Scripted};
 use super::*;
+use crate::sockets::engine::{Gated, Scripted};
 
 const DELTA: &str = "response.output_text.delta";
 

@@ -10,8 +10,8 @@ use tests::socket::{Socket, text};
 use tests::tool_server_http::HttpToolServer;
 use tests::tools::{calls, setup_with_time_limit, types};
 
-use super::super::engine::{Gated, Scripted};
 use super::*;
+use crate::sockets::engine::{Gated, Scripted};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_reasoning_has_its_successor_stored_or_not() {

@@ -6,7 +6,7 @@ use super::*;
 use crate::{EngineChoice, fixture};
 use parsers::ParserLimits;
 
-#[path = "../../../../../tests/src/guests.rs"]
+#[path = "../../../../../../tests/src/guests.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
 mod guests;
 mod trials;

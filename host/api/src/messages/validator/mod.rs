@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::stream_rule::{EventCheck, Fault, Rule, check};
+use crate::stream_rule::{EventCheck, Fault, Rule, check};
 
 /// Types of errors that clients know.
 const ERRORS: [&str; 9] = [

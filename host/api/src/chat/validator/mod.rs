@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::stream_rule::{EventCheck, Fault, Rule, check};
+use crate::stream_rule::{EventCheck, Fault, Rule, check};
 
 /// State of the checks of one choice.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use super::GrammarError;
 use super::limits::{TRIAL_FUEL, TRIAL_MEMORY, TRIAL_STACK};
 use parsers::CompileCache;
 
-const MODULE: &[u8] = include_bytes!("../../grammar-trial/trial.wasm");
+const MODULE: &[u8] = include_bytes!("../../../grammar-trial/trial.wasm");
 /// Unmapped bytes behind the memory, which replace bounds checks of small offsets.
 const GUARD_BYTES: u64 = 64 << 10;
 
