@@ -3,7 +3,7 @@
 //! thread from its own cache; and of products of one thread with several rows. Formats take turns,
 //! since other work on the machine changes the speed; the median counts, and the best is beside it.
 //!
-//! `cargo run --release -p kernels --example quantized -- [THREADS [SET]]`
+//! `cargo run --profile dist -p kernels --example quantized -- [THREADS [SET]]`
 #![expect(clippy::print_stdout, reason = "prints a table")]
 #![expect(clippy::cast_precision_loss, reason = "counts are far below 2⁵³")]
 

@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let parser = plugin.start(&request).map_err(|fault| format!("{fault:?}"))?;
     let mut turn = Turn::new(&binding, parser, TurnSettings::of(&request, counted_call_ids()));
     let mut events = TurnEvents::default();
-    turn.step(&[TokenText::new(None, &output)], &mut events);
+    // The whole text is one piece, so nothing is left to keep back where the turn stops.
+    let _ = turn.step(&[TokenText::new(None, &output)], &mut events);
     let end = turn.finish(FinishReason::Stop, None, &mut events);
     for item in fold(events.drain())? {
         println!("{:?} {:?} {:?}", item.head, item.status, item.text);
