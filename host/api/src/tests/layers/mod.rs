@@ -76,15 +76,15 @@ fn leaf_that_knows_a_turn_or_parser_is_noticed() {
         "use turn as t;",
         "use {turn::Usage as U};",
         "pub(super) use ::turn::ItemHead;",
-        "use crate::machine::{self, ResponsesMachine};",
-        "use crate::{items, machine::ResponsesMachine};",
-        "use crate::items::{\n    Item as T,\n};",
+        "use crate::responses::machine::{self, ResponsesMachine};",
+        "use crate::responses::{items, machine::ResponsesMachine};",
+        "use crate::responses::items::{\n    Item as T,\n};",
         "use super::*;",
         "use super::super::super::ids::Ids;",
         "use engine::Token;",
         "use ::turn::Usage;",
         "extern crate engine as e;",
-        "pub(in crate) type Head = ::turn::ItemHead;",
+        "pub(in crate::responses) type Head = ::turn::ItemHead;",
         "fn opened(head: &turn::ItemHead) {}",
         "fn token(token: engine::Token) {}",
         "#[serde(serialize_with = \"turn::write\")]",
@@ -97,11 +97,11 @@ fn leaf_that_knows_a_turn_or_parser_is_noticed() {
 #[test]
 fn leaves_may_know_leaves_and_what_they_are_built_of() {
     for line in [
-        "use crate::items::{Item, Status};",
+        "use crate::responses::items::{Item, Status};",
         "use super::super::super::{event_buffer::EventBuffer, schema::tagged};",
         "use crate::event_buffer::EventBuffer;",
         "use std::fmt;\nfn f(x: fmt::Error) { let _ = (u8::from(true), Self::new(), serde_json::json!(1)); }",
-        "pub(in crate) fn f(number: u32) -> u8 { number as u8 }",
+        "pub(in crate::responses) fn f(number: u32) -> u8 { number as u8 }",
         "// turn::Usage is a comment",
         "let x = 1; // and so is turn::Usage",
     ] {
