@@ -14,12 +14,14 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use model::Examination;
 use model::limits::ModelLimits;
+use net::printable::Escaped;
 
 use super::client::{ModelServer, TargetArguments};
 use super::load::with_switch;
 use super::log::log_to_stderr;
 use super::models::ModelArguments;
 use super::serve::runtime;
+use super::stderr;
 pub(super) use agents::CODEX_CONTEXT;
 use agents::{Agent, Endpoint};
 use catalog::Catalog;
@@ -69,6 +71,10 @@ async fn launch(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
     }
     ensure!(child::is_installed(agent.program()), "{} is not installed: {}", agent.program(), agent.advice());
     let target = target.reach(None).await?;
+    if let Some(unlisted) = target.unlisted() {
+        stderr::write(format!("warning: {}\n", Escaped(unlisted)).as_bytes());
+        stderr::flush();
+    }
     let endpoint = endpoint(&target);
     agent.check(&endpoint)?;
     let catalog = Catalog::for_agent(agent, &endpoint)?;
