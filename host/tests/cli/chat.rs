@@ -64,12 +64,14 @@ fn each_turn_sends_the_conversation() {
 fn stats_are_of_the_last_answer_and_of_all() {
     let answered = |output: u64| {
         let usage = json!({"input_tokens": 10, "output_tokens": output});
-        let end = json!({"type": "response.completed", "response": {"output": [message("one")], "usage": usage}});
+        let end =
+            json!({"type": "response.completed", "response": {"output": [message("one")], "usage": usage}});
         format!("{EVENTS}data: {end}\n\n")
     };
     let (output, _) = chat(vec![answered(3), answered(4)], "/stats\nHi\n/stats\nHi\n/stats\n", &[]);
     let said = text(&output.stderr);
-    let lines: Vec<&str> = said.lines().map(|line| line.rsplit_once(", ").map_or(line, |(counts, _)| counts)).collect();
+    let lines: Vec<&str> =
+        said.lines().map(|line| line.rsplit_once(", ").map_or(line, |(counts, _)| counts)).collect();
     let one = "10 tokens in (0 cached), 3 out (0 of reasoning)";
     let expected = [
         "no answer has ended yet".to_owned(),

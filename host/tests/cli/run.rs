@@ -237,7 +237,8 @@ fn a_server_elsewhere_is_asked_with_its_key() {
     assert_eq!(said(&ask("k1", &[])), (Some(0), "Hello!\n", ""));
     let output = ask("k1", &["--model", "other"]);
     let (code, _, error) = said(&output);
-    let named = "refused the request (404): The model `other` is not served here: name one of `qwen3-tiny`.\n";
+    let named =
+        "refused the request (404): The model `other` is not served here: name one of `qwen3-tiny`.\n";
     assert!(code == Some(1) && error.ends_with(named), "{error}");
     let output = ask("k2", &["--model", "qwen3-tiny"]);
     let (code, _, error) = said(&output);
