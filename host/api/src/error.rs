@@ -5,8 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use net::printable::MESSAGE_BYTES;
-use net::printable::{printable, shortened};
+use net::printable::{Escaped, printable, shortened};
 use turn::TurnFailure;
+
+/// Served models that a message names, and how many bytes of a name: a message holds that much.
+const SHOWN_NAMES: usize = 16;
+const SHOWN_NAME_BYTES: usize = 112;
 
 /// Maximum size of the path of a parameter, in bytes.
 const PARAM_BYTES: usize = 512;
@@ -135,9 +139,10 @@ impl ApiError {
         Self::new(415, "invalid_request_error", "unsupported_media_type", message)
     }
 
-    /// 404: no model is served under this name.
-    pub fn model_not_found(model: &str) -> Self {
-        let message = format!("The model `{}` is not served here: see GET /v1/models.", printable(model));
+    /// 404: no model is served under this name, but under those of `served`.
+    pub fn model_not_found<'a>(model: &str, served: impl Iterator<Item = &'a str>) -> Self {
+        let served = name_one_of(served);
+        let message = format!("The model `{}` is not served here: {served}.", printable(model));
         Self {
             param: Some("model".to_owned()),
             ..Self::new(404, "invalid_request_error", "model_not_found", message)
@@ -145,9 +150,9 @@ impl ApiError {
     }
 
     /// 400: several models are served and the request names none.
-    pub fn model_missing<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        let names = names.map(|name| format!("`{}`", printable(name))).collect::<Vec<_>>().join(", ");
-        let message = format!("model: missing: several models are served here, name one of {names}");
+    pub fn model_missing<'a>(served: impl Iterator<Item = &'a str>) -> Self {
+        let served = name_one_of(served);
+        let message = format!("model: missing: several models are served here, {served}");
         Self::invalid("model".to_owned(), message).with_code("missing_required_parameter")
     }
 
@@ -283,6 +288,18 @@ pub(crate) fn cancelled() -> TurnFailure {
     }
 }
 
+/// What to do where none of the served models was named: their names, the first few.
+fn name_one_of<'a>(served: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> =
+        served.map(|name| format!("`{}`", Escaped(shortened(name, SHOWN_NAME_BYTES)))).collect();
+    if names.len() > SHOWN_NAMES {
+        let more = names.len() - SHOWN_NAMES;
+        names.truncate(SHOWN_NAMES);
+        names.push(format!("and {more} more (GET /v1/models)"));
+    }
+    format!("name one of {}", names.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -303,7 +320,7 @@ mod tests {
             (405, ApiError::method_not_allowed("PUT", "POST")),
             (413, ApiError::too_large(5)),
             (415, ApiError::unsupported_media_type("x")),
-            (404, ApiError::model_not_found("gpt")),
+            (404, ApiError::model_not_found("gpt", ["a"].into_iter())),
             (400, ApiError::model_missing(["a"].into_iter())),
             (400, ApiError::context_length_exceeded("input", 10, 11)),
             (429, ApiError::rate_limited(2)),
@@ -322,11 +339,20 @@ mod tests {
 
     #[test]
     fn a_missing_model_can_be_matched_by_programs() {
-        let body: Value = serde_json::from_str(&ApiError::model_not_found("a\u{7}b").body()).unwrap();
+        let error = ApiError::model_not_found("a\u{7}b", ["x", "y\n"].into_iter());
+        let body: Value = serde_json::from_str(&error.body()).unwrap();
         assert_eq!(body["error"]["code"], json!("model_not_found"));
         assert_eq!(
             body["error"]["message"],
-            json!("The model `a?b` is not served here: see GET /v1/models.")
+            json!("The model `a?b` is not served here: name one of `x`, `y\\u{a}`.")
         );
+    }
+
+    #[test]
+    fn of_many_models_a_message_names_the_first() {
+        let names: Vec<String> = (0..1000).map(|number| format!("model-{number}")).collect();
+        let error = ApiError::model_missing(names.iter().map(String::as_str));
+        assert!(error.message.contains("`model-0`, `model-1`, "), "{}", error.message);
+        assert!(error.message.ends_with("`model-15`, and 984 more (GET /v1/models)"), "{}", error.message);
     }
 }

@@ -11,6 +11,12 @@ use super::name::is_commit;
 use super::{HubError, HubName};
 use system::bounded::{self, SETTINGS_BYTES};
 
+/// Beginning of the names of models' folders, and what stands in them for the slash of a name.
+const FOLDER: &str = "models--";
+const SEPARATOR: &str = "--";
+/// Folder of the locks, which has a folder for each repository.
+pub(super) const LOCKS: &str = ".locks";
+
 /// Time between two looks at a lock that another process holds.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
@@ -24,8 +30,7 @@ pub(super) struct Cache {
 impl Cache {
     /// The cache that the environment names, as Hugging Face's own tools find it.
     pub(super) fn of(name: &HubName) -> Self {
-        let folder = format!("models--{}", name.repository().replace('/', "--"));
-        Self { root: cache_directory(), folder }
+        Self { root: cache_directory(), folder: folder_name(name.repository()) }
     }
 
     /// Folder of the cache.
@@ -105,7 +110,7 @@ impl Cache {
     /// Waits for the lock on a file's content, and holds it until the value is dropped. Python's
     /// tools take the same lock.
     pub(super) async fn lock(&self, digest: &Digest) -> Result<File, HubError> {
-        let path = self.root.join(".locks").join(&self.folder).join(format!("{}.lock", digest.text()));
+        let path = self.root.join(LOCKS).join(&self.folder).join(lock_name(digest.text()));
         create_parent(&path)?;
         let opened = File::options().create(true).truncate(false).write(true).open(&path);
         let file = opened.map_err(HubError::cache(&path))?;
@@ -149,8 +154,25 @@ fn replace(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Resu
     })
 }
 
+/// Name of the lock on a file's content.
+pub(super) fn lock_name(blob: &str) -> String {
+    format!("{blob}.lock")
+}
+
+/// Name of the folder of the repository `ORG/NAME`.
+pub(super) fn folder_name(repository: &str) -> String {
+    format!("{FOLDER}{}", repository.replace('/', SEPARATOR))
+}
+
+/// The repository whose folder has this name, if it is one of a model with a plain name.
+pub(super) fn repository_name(folder: &str) -> Option<String> {
+    let (organisation, model) = folder.strip_prefix(FOLDER)?.split_once(SEPARATOR)?;
+    let name = format!("{organisation}/{model}");
+    HubName::parse(&name).filter(|parsed| parsed.repository() == name).map(|_| name)
+}
+
 /// Folder of the cache, from the variables that Hugging Face's own tools read.
-fn cache_directory() -> PathBuf {
+pub(super) fn cache_directory() -> PathBuf {
     variable("HF_HUB_CACHE").map_or_else(|| home().join("hub"), PathBuf::from)
 }
 
@@ -171,6 +193,25 @@ pub(super) fn variable(name: &str) -> Option<std::ffi::OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_of_models_with_plain_names_only() {
+        for name in ["org/name", "org/a--b", "Qwen/Qwen3-0.6B"] {
+            assert_eq!(repository_name(&folder_name(name)).as_deref(), Some(name));
+        }
+        for folder in [
+            "models--gpt2",
+            "datasets--org--name",
+            "models--..--..",
+            "models--org--",
+            "models----name",
+            "models--a b--c",
+            "models--org--x.gguf:y",
+            "version.txt",
+        ] {
+            assert_eq!(repository_name(folder), None, "{folder}");
+        }
+    }
 
     #[test]
     fn reference_leads_to_the_snapshot_once_it_is_set() {

@@ -15,6 +15,7 @@ use super::cache::variable;
 use super::listing::{ListedEntry, Listing, next_page};
 use super::name::is_commit;
 use super::pace::PacedBody;
+use super::similar::similar;
 use super::token::Token;
 use super::tries::{Fault, Tries, wait_time};
 use super::{HubError, HubName};
@@ -211,6 +212,7 @@ impl HubClient {
                 } else {
                     "check the name, or give a token in HF_TOKEN"
                 },
+                similar: similar(name.repository()),
             }
             .into(),
             _ => HubError::wrong(response.url().as_str(), said).into(),

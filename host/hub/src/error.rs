@@ -7,19 +7,39 @@ use std::path::Path;
 pub enum HubError {
     /// The cache lacks the model, or a part of it, and nothing may be downloaded.
     #[error(
-        "{name} isn't whole in the cache ({cache}), and HF_HUB_OFFLINE is set: unset it, or get the model with: host pull {name}"
+        "{name} isn't whole in the cache ({cache}), and HF_HUB_OFFLINE is set: unset it, or get the model with: host pull {name}{similar}"
     )]
     Offline {
         /// The model.
         name: String,
         /// Folder of the cache.
         cache: String,
+        /// What the cache has of similar names, as the message's end.
+        similar: String,
+    },
+    /// The cache has nothing of the model.
+    #[error("{name} isn't in the cache ({folder}): host models lists what is{similar}")]
+    NotCached {
+        /// The model.
+        name: String,
+        /// Folder of the cache.
+        folder: String,
+        /// What the cache has of similar names, as the message's end.
+        similar: String,
+    },
+    /// What is to be removed is being downloaded.
+    #[error("{name}: another process downloads it: stop that, or wait for it")]
+    InUse {
+        /// The model.
+        name: String,
     },
     /// `HF_ENDPOINT` or the token can't be used.
     #[error("{0}")]
     Settings(String),
     /// The hub has no such model, or doesn't show it.
-    #[error("{name}: neither a file or directory here nor a model on {hub}, or a private one: {remedy}")]
+    #[error(
+        "{name}: neither a file or directory here nor a model on {hub}, or a private one: {remedy}{similar}"
+    )]
     Unknown {
         /// `ORG/NAME`.
         name: String,
@@ -27,6 +47,8 @@ pub enum HubError {
         hub: String,
         /// What to do.
         remedy: &'static str,
+        /// What the cache has of similar names, as the message's end.
+        similar: String,
     },
     /// The model's licence must be accepted.
     #[error("{name} is gated: accept its conditions at {hub}/{name}, {remedy}")]

@@ -64,7 +64,7 @@ pub(super) fn models<'a>(files: impl Iterator<Item = (&'a str, u64)>) -> Vec<Ggu
 
 impl GgufModel {
     /// Last part of the name, which says how the weights are quantised: `UD-Q4_K_XL`.
-    fn quant(&self) -> &str {
+    pub(super) fn quant(&self) -> &str {
         let begin = self.name.rfind(['-', '.', '/']).map_or(0, |at| at + 1);
         let is_dynamic = |at: &usize| self.name[*at..begin].eq_ignore_ascii_case("UD-");
         let with_prefix = begin.checked_sub("UD-".len()).filter(is_dynamic);

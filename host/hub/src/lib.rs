@@ -1,10 +1,10 @@
 //! Models of the hub (Hugging Face, or `HF_ENDPOINT`): downloads what a model needs into the cache
-//! that Python's tools share, and says what is missing there.
+//! that Python's tools share, says what is there and what is missing, and removes it.
 //!
 //! Invariants: a file has its final name in the cache only once its digest is right; a reference
 //! names a snapshot only once the model in it is whole; the token goes to the hub's own origin only;
-//! nothing that the hub says becomes a path unchecked. Called when a model is loaded, and by `host
-//! pull`.
+//! nothing that the hub says becomes a path unchecked; nothing outside of the cache is removed. Called
+//! when a model is loaded, and by `host pull`, `host models` and `host rm`.
 #![doc = include_str!("../DESIGN.md")]
 
 mod blob;
@@ -12,12 +12,17 @@ mod cache;
 mod client;
 mod error;
 mod files;
+mod folder;
 mod gguf;
 mod header;
+mod inventory;
 mod listing;
 mod name;
 mod pace;
 mod pull;
+mod removal;
+mod repository;
+mod similar;
 mod size;
 mod token;
 mod tries;
@@ -30,8 +35,11 @@ use engine::models::{WEIGHTS_FILE, WEIGHTS_INDEX};
 use self::cache::Cache;
 pub use self::error::HubError;
 use self::gguf::NoChoice;
+pub use self::inventory::{Inventory, StoredModel, StoredState, inventory};
 pub use self::name::{HubName, is_gguf};
 pub use self::pull::{DownloadProgress, PlannedFile, Pull};
+pub use self::removal::Removal;
+pub use self::similar::similar;
 pub use self::size::size;
 
 /// What of a model is needed.

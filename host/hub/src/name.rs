@@ -5,8 +5,6 @@ use std::fmt;
 
 use engine::split_gguf_name;
 
-/// Revision of a name that says none.
-const MAIN: &str = "main";
 /// Longest name, with revision and file, in bytes.
 const MAX_LENGTH: usize = 400;
 /// Hosts of the hub, in addresses and in the names that Ollama takes.
@@ -18,7 +16,8 @@ const GGUF: &str = ".gguf";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubName {
     repository: String,
-    revision: String,
+    /// `None` if the name says none.
+    revision: Option<String>,
     gguf: Option<GgufSelector>,
 }
 
@@ -32,6 +31,9 @@ pub(super) enum GgufSelector {
 }
 
 impl HubName {
+    /// Revision of a name that says none.
+    pub(super) const MAIN: &str = "main";
+
     /// Reads `ORG/NAME[@REVISION][:QUANT|:FILE.gguf]` or `ORG/NAME/FILE.gguf`, in the characters
     /// that the hub allows, also behind the hub's host; or the address of a repository or of a GGUF
     /// file. The revision is a branch, a tag or a commit.
@@ -54,11 +56,11 @@ impl HubName {
             None => file_behind(&name),
         };
         let (repository, own_revision) = name.split_once('@').map_or((name, None), |(r, at)| (r, Some(at)));
-        let revision = own_revision.map(str::to_owned).or(revision).unwrap_or_else(|| MAIN.to_owned());
+        let revision = own_revision.map(str::to_owned).or(revision);
         let (organisation, model) = repository.split_once('/')?;
         let is_valid = is_plain(organisation)
             && is_plain(model)
-            && revision.split('/').all(is_plain)
+            && revision.as_deref().is_none_or(is_plain_path)
             && selector.is_none_or(is_plain_path);
         let selects = if selector.is_some_and(is_gguf) { GgufSelector::File } else { GgufSelector::Quant };
         let gguf = selector.map(|text| selects(text.to_owned()));
@@ -70,9 +72,14 @@ impl HubName {
         &self.repository
     }
 
-    /// Branch, tag or commit.
+    /// Branch, tag or commit; `main` if the name says none.
     pub fn revision(&self) -> &str {
-        &self.revision
+        self.revision.as_deref().unwrap_or(Self::MAIN)
+    }
+
+    /// Whether the name is `ORG/NAME` alone, without revision and file.
+    pub fn is_repository(&self) -> bool {
+        self.revision.is_none() && self.gguf.is_none()
     }
 
     /// Which GGUF file is meant, if the name says so.
@@ -97,8 +104,8 @@ impl HubName {
 impl fmt::Display for HubName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.repository)?;
-        if self.revision != MAIN {
-            write!(f, "@{}", self.revision)?;
+        if let Some(revision) = &self.revision {
+            write!(f, "@{revision}")?;
         }
         match &self.gguf {
             None => Ok(()),
@@ -113,17 +120,16 @@ fn without_host(text: &str) -> Option<&str> {
     HOSTS.iter().find_map(|host| text.strip_prefix(host))
 }
 
-/// Name and revision in an address without its host: `ORG/NAME`, `ORG/NAME/tree/REVISION` or
+/// Name and revision in an address without its host; `main`, which every address has, is none: `ORG/NAME`, `ORG/NAME/tree/REVISION` or
 /// `ORG/NAME/resolve/REVISION/FILE.gguf`.
 fn from_address(address: &str) -> Option<(String, Option<String>)> {
     let address = address.split(['?', '#']).next()?.trim_end_matches('/');
     let parts: Vec<&str> = address.split('/').collect();
+    let other = |revision: &str| Some(revision.replace("%2F", "/")).filter(|name| name != HubName::MAIN);
     match parts.as_slice() {
-        [organisation, name, "tree", revision] => {
-            Some((format!("{organisation}/{name}"), Some(revision.replace("%2F", "/"))))
-        }
+        [organisation, name, "tree", revision] => Some((format!("{organisation}/{name}"), other(revision))),
         [organisation, name, "resolve" | "blob", revision, file @ ..] if is_gguf(address) => {
-            Some((format!("{organisation}/{name}:{}", file.join("/")), Some(revision.replace("%2F", "/"))))
+            Some((format!("{organisation}/{name}:{}", file.join("/")), other(revision)))
         }
         _ => Some((address.to_owned(), None)),
     }
@@ -175,7 +181,7 @@ mod tests {
     #[test]
     fn only_plain_names_are_of_the_hub() {
         for name in ["Qwen/Qwen3-0.6B", "org/x@main", "org/x@v1.0", "org/x@refs/pr/7", "o/n_1.2"] {
-            assert_eq!(HubName::parse(name).unwrap().to_string(), name.replace("@main", ""), "{name}");
+            assert_eq!(HubName::parse(name).unwrap().to_string(), name, "{name}");
         }
         let wrong =
             ["Qwen3", "../up", "a/../b", "a/b/c", "/etc", "a/", "a/b@", "a/b@../c", "a/b@c//d", "a/b@.x"];

@@ -14,6 +14,7 @@ use super::client::HubClient;
 use super::files::{self, CONFIG};
 use super::header;
 use super::listing::{HubFile, Listing};
+use super::similar::similar;
 use super::size::size;
 use super::{HubError, HubName, Need};
 
@@ -73,7 +74,8 @@ impl Pull {
         let cache = Cache::of(name);
         if is_offline() {
             let cache = cache.root().display().to_string();
-            return Err(HubError::Offline { name: name.to_string(), cache });
+            let similar = similar(name.repository());
+            return Err(HubError::Offline { name: name.to_string(), cache, similar });
         }
         let client = HubClient::from_environment()?;
         let commit = client.commit(name).await?;

@@ -16,6 +16,12 @@ use super::shared::{SharedOptions, SharedParts};
 use crate::limits::ModelLimits;
 use crate::parsers::Serving;
 
+/// Examines models. They share a runtime of parsers, so that a parser is compiled once.
+pub struct Examiner {
+    shared: SharedParts,
+    limits: ModelLimits,
+}
+
 /// A model that could be served.
 #[derive(Debug, Clone)]
 pub struct Examination {
@@ -38,8 +44,10 @@ pub struct Examination {
 /// The parser of a model that could be served.
 #[derive(Debug, Clone)]
 pub struct ExaminedParser {
-    /// Its name and version.
+    /// Its name; `none` if all that the model writes would be text.
     pub name: String,
+    /// Its version.
+    pub version: String,
     /// Reason why it was chosen.
     pub why: String,
     /// Whether the model's files have no sign of its format, or a sign against it.
@@ -57,25 +65,34 @@ pub struct MemoryNeed {
     pub gpu: Option<u64>,
 }
 
-impl Examination {
+impl Examiner {
+    /// # Errors
+    /// Parsers can't run on this machine.
+    pub fn new(shared: &SharedOptions, limits: &ModelLimits) -> Result<Self, ModelLoadError> {
+        Ok(Self { shared: SharedParts::new(shared, &limits.parser)?, limits: limits.clone() })
+    }
+
+    /// The parser that a model would get; no weights are read and no engine is needed.
+    ///
+    /// # Errors
+    /// The model couldn't be served, whatever its engine; or no parser can be chosen.
+    pub fn parser(&self, options: &ModelOptions) -> Result<ExaminedParser, ModelLoadError> {
+        Ok(ExaminedParser::of(&Prepared::read(options, &self.shared, &self.limits)?))
+    }
+
     /// Examines a model with the options that it would be served with. Remote engines are probed.
     ///
     /// # Errors
     /// The model couldn't be served; the error is the one of its start. What only reading all
     /// weights shows (a tensor's shape, a number that isn't finite) isn't found here.
-    pub fn of(
-        options: &ModelOptions,
-        shared: &SharedOptions,
-        limits: &ModelLimits,
-    ) -> Result<Self, ModelLoadError> {
+    pub fn examine(&self, options: &ModelOptions) -> Result<Examination, ModelLoadError> {
         if let Some(name) = hub::lacking(options.model.as_deref(), options.need()) {
-            return Err(NotFound::Cache { model: name.to_string() }.into());
+            return Err(NotFound::in_cache(&name).into());
         }
-        let prepared = Prepared::read(options, &SharedParts::new(shared, &limits.parser)?, limits)?;
+        let prepared = Prepared::read(options, &self.shared, &self.limits)?;
         let mut warnings: Vec<String> = prepared.unshown().map(str::to_owned).into_iter().collect();
-        let Serving { name, version, why, is_doubtful, .. } = prepared.parsers.report().serving;
-        let parser = ExaminedParser { name: format!("{name} {version}"), why, is_doubtful };
-        let elsewhere = source_elsewhere(options, &prepared, limits)?;
+        let parser = ExaminedParser::of(&prepared);
+        let elsewhere = source_elsewhere(options, &prepared, &self.limits)?;
         let (engine, context, memory) = if let Some((source, cut)) = elsewhere {
             warnings.extend(cut.map(|cut| cut.to_string()));
             if !source.is_alive() {
@@ -88,7 +105,7 @@ impl Examination {
             (device, prepared.context, Some(memory))
         };
         let Prepared { label, name, files, .. } = &prepared;
-        Ok(Self {
+        Ok(Examination {
             name: if **label == **name { name.clone() } else { format!("{label}: {name}") },
             files: match files {
                 ModelFiles::Directory(folder) => folder.display().to_string(),
@@ -101,6 +118,13 @@ impl Examination {
             memory,
             warnings,
         })
+    }
+}
+
+impl ExaminedParser {
+    fn of(prepared: &Prepared) -> Self {
+        let Serving { name, version, why, is_doubtful, .. } = prepared.parsers.report().serving;
+        Self { name, version, why, is_doubtful }
     }
 }
 

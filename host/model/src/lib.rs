@@ -53,7 +53,7 @@ pub use devices::LocalDevices;
 pub use echo::{Echo, EchoedToken};
 pub use engine::EngineStats;
 pub use error::{ConstraintField, StartError};
-pub use examination::{Examination, ExaminedParser, MemoryNeed};
+pub use examination::{Examination, ExaminedParser, Examiner, MemoryNeed};
 pub use generate::{EndedTurn, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;

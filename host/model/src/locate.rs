@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{FileError, GgufFiles, ModelFiles};
 
-use hub::{CachedModel, hub_name, is_gguf};
+use hub::{CachedModel, HubName, hub_name, is_gguf, similar};
 
 /// Name of the embedded model, which is the default. The scripts in its folder make it.
 pub(super) const EMBEDDED_NAME: &str = "qwen3-tiny";
@@ -41,15 +41,24 @@ pub enum NotFound {
     },
     /// The model isn't in the cache, or not as a whole.
     #[error(
-        "--model {model}: no such file or directory, and not whole in the Hugging Face cache; get it with: host pull {model}"
+        "--model {model}: no such file or directory, and not whole in the Hugging Face cache{similar}; get it with: host pull {model}"
     )]
     Cache {
         /// What was given.
         model: String,
+        /// What the cache has of similar names, as a part of the message.
+        similar: String,
     },
     /// A GGUF file can't be used.
     #[error("--model {0}")]
     Gguf(FileError),
+}
+
+impl NotFound {
+    /// Error of a model of the hub that the cache doesn't have, or not as a whole.
+    pub(super) fn in_cache(name: &HubName) -> Self {
+        Self::Cache { model: name.to_string(), similar: similar(name.repository()) }
+    }
 }
 
 /// Returns the name of a model that is given none: `ORG/NAME[:QUANT]`, the directory's or file's
@@ -74,7 +83,7 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
         let (files, name) = match hub::cached(&hub_name).map_err(|reason| not_found(&reason))? {
             Some(CachedModel::Folder(folder)) => (ModelFiles::Directory(folder), hub_name.model_name()),
             Some(CachedModel::Gguf(file)) => (open_gguf(&file)?.files, hub_name.model_name()),
-            None => return Err(NotFound::Cache { model: hub_name.to_string() }),
+            None => return Err(NotFound::in_cache(&hub_name)),
         };
         return Ok(Located { files, name });
     }
@@ -93,7 +102,10 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     } else if is_gguf(model) {
         Err(not_found("no such file"))
     } else {
-        Err(not_found("no such directory, and no name on the hub (ORG/NAME[@REVISION][:QUANT])"))
+        let similar = similar(model);
+        Err(not_found(&format!(
+            "no such directory, and no name on the hub (ORG/NAME[@REVISION][:QUANT]){similar}"
+        )))
     }
 }
 

@@ -12,3 +12,18 @@ pub enum EngineKind {
     /// llama.cpp's `/completion`.
     LlamaCpp,
 }
+
+impl EngineKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::OpenAi, Self::Vllm, Self::Sglang, Self::LlamaCpp];
+
+    /// Its name, as `--engine-kind` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Vllm => "vllm",
+            Self::Sglang => "sglang",
+            Self::LlamaCpp => "llamacpp",
+        }
+    }
+}

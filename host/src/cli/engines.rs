@@ -68,12 +68,9 @@ impl PerModelEngines<'_> {
 }
 
 fn kind(text: &str) -> Result<Option<EngineKind>, String> {
-    Ok(Some(match text {
-        "auto" => return Ok(None),
-        "openai" => EngineKind::OpenAi,
-        "vllm" => EngineKind::Vllm,
-        "sglang" => EngineKind::Sglang,
-        "llamacpp" => EngineKind::LlamaCpp,
-        _ => return Err("expected `auto`, `openai`, `vllm`, `sglang` or `llamacpp`".to_owned()),
-    }))
+    if text == "auto" {
+        return Ok(None);
+    }
+    let kind = EngineKind::ALL.into_iter().find(|kind| kind.name() == text);
+    kind.map(Some).ok_or_else(|| "expected `auto`, `openai`, `vllm`, `sglang` or `llamacpp`".to_owned())
 }

@@ -4,6 +4,7 @@
 mod access;
 mod bench;
 mod cache;
+mod cached;
 mod chat;
 mod client;
 mod compaction;
@@ -44,6 +45,7 @@ mod table;
 mod telemetry;
 mod tips;
 mod values;
+mod version;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -90,6 +92,10 @@ enum Command {
     Parser(Box<parser::ParserCommandArguments>),
     /// Download models into the cache that Hugging Face's own tools share.
     Pull(pull::PullArguments),
+    /// List the models in that cache: what each takes on the disk, and which parser it would get.
+    Models(cached::ModelsArguments),
+    /// Remove models from that cache.
+    Rm(cached::RmArguments),
     /// Show, export, back up, check and delete what a server has stored.
     Store(store::StoreCommandArguments),
     /// Check recorded event streams.
@@ -99,6 +105,8 @@ enum Command {
     Completions(shell::CompletionsArguments),
     /// Write the pages of the manual.
     Man(shell::ManArguments),
+    /// Print the version, the commit, the contracts with parsers and the engines of this binary.
+    Version(version::VersionArguments),
 }
 
 impl Command {
@@ -170,11 +178,14 @@ fn execute(command: Command, arguments: Vec<OsString>, parsed: &Parsed) -> anyho
         Command::Health(arguments) => health::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments, &command_line()),
         Command::Pull(arguments) => pull::run(&arguments),
+        Command::Models(arguments) => cached::list(&arguments),
+        Command::Rm(arguments) => cached::remove(&arguments),
         Command::Replay(arguments) => replay::run(&arguments, &command_line()),
         Command::Store(arguments) => store::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, command_line()),
         Command::Man(arguments) => shell::manual(&arguments, command_line()),
+        Command::Version(arguments) => version::run(&arguments),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct PullArguments {
     dry_run: bool,
 }
 
-fn hub_name(text: &str) -> Result<HubName, String> {
+pub(super) fn hub_name(text: &str) -> Result<HubName, String> {
     HubName::parse(text)
         .ok_or_else(|| "expected ORG/NAME, ORG/NAME@REVISION, or either with :QUANT behind it".to_owned())
 }

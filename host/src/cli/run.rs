@@ -63,7 +63,7 @@ async fn answer(arguments: RunArguments, body: Map<String, Value>) -> anyhow::Re
         }
     }
     if verbose {
-        screen.remark(&finished.figures())?;
+        screen.remark(&finished.figures.to_string())?;
     }
     match ending {
         Ending::Completed => Ok(ExitCode::SUCCESS),

@@ -61,6 +61,29 @@ fn each_turn_sends_the_conversation() {
 }
 
 #[test]
+fn stats_are_of_the_last_answer_and_of_all() {
+    let answered = |output: u64| {
+        let usage = json!({"input_tokens": 10, "output_tokens": output});
+        let end =
+            json!({"type": "response.completed", "response": {"output": [message("one")], "usage": usage}});
+        format!("{EVENTS}data: {end}\n\n")
+    };
+    let (output, _) = chat(vec![answered(3), answered(4)], "/stats\nHi\n/stats\nHi\n/stats\n", &[]);
+    let said = text(&output.stderr);
+    let lines: Vec<&str> =
+        said.lines().map(|line| line.rsplit_once(", ").map_or(line, |(counts, _)| counts)).collect();
+    let one = "10 tokens in (0 cached), 3 out (0 of reasoning)";
+    let expected = [
+        "no answer has ended yet".to_owned(),
+        format!("last answer: {one}"),
+        format!("conversation: {one}"),
+        format!("last answer: {}", one.replace("3 out", "4 out")),
+        "conversation: 2 answers, 20 tokens in (0 cached), 7 out (0 of reasoning)".to_owned(),
+    ];
+    assert_eq!(lines, expected, "{said}");
+}
+
+#[test]
 fn a_broken_answer_is_one_line_and_the_chat_goes_on() {
     let broken =
         format!("{EVENTS}data: {{\"type\": \"response.output_text.delta\", \"delta\": \"lost\"}}\n\n");

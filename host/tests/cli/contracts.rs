@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::serving::refused;
 use crate::guests::{DRAFT, Export, exporting};
@@ -44,6 +44,29 @@ fn version_names_the_contracts_the_host_speaks() {
     assert_eq!(
         printed(&["--version"]).trim_end(),
         "host 0.1.0 (parser contract 0.1; with --draft-contracts a draft of 0.2 too)"
+    );
+}
+
+#[test]
+fn version_says_what_the_binary_is_made_of() {
+    let said: Value = serde_json::from_str(&printed(&["version", "--json"])).expect("JSON");
+    let commit = option_env!("SLUICE_COMMIT").filter(|commit| !commit.is_empty());
+    assert_eq!((&said["version"], &said["commit"]), (&json!("0.1.0"), &json!(commit)));
+    let contracts = json!([
+        {"version": "0.2-draft", "package": "0.2.0-draft", "draft": true},
+        {"version": "0.1", "package": "0.1.0", "draft": false},
+    ]);
+    assert_eq!(said["contracts"], contracts);
+    let engines: Vec<_> =
+        said["engines"].as_array().expect("a list").iter().map(|one| &one["name"]).collect();
+    assert_eq!(engines, ["cpu", "cuda", "remote", "replay"]);
+    let lines = printed(&["version"]);
+    let beginnings: Vec<&str> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
+    let expected = ["version", "commit", "contract", "contract", "engine", "engine", "engine", "engine"];
+    assert_eq!(beginnings, expected, "{lines}");
+    assert!(
+        lines.contains("\nengine   remote: servers of the kinds openai, vllm, sglang, llamacpp\n"),
+        "{lines}"
     );
 }
 

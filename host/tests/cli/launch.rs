@@ -188,6 +188,24 @@ fn a_servers_name_that_an_agent_would_misread_starts_none() {
 }
 
 #[test]
+fn a_model_that_the_server_does_not_list_is_said() {
+    let agents = Agents::new(40_000);
+    let list = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"data\": [{\"id\": \"a\"}, {\"id\": \"b\\u001b[2J\"}]}";
+    let (url, _requests) = scripted(vec![list.to_owned()]);
+    let base = url.trim_end_matches("/v1");
+    for (model, said) in
+        [("a", String::new()), ("x", format!("warning: {base} lists no model x, but a, b\\u{{1b}}[2J\n"))]
+    {
+        let command = host(&["launch", "qwen", "--print", "--url", &url, "--model", model]);
+        let output = agents.placed(command).output().expect("the binary runs");
+        assert_eq!(
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()),
+            (Some(0), said)
+        );
+    }
+}
+
+#[test]
 fn an_agent_that_is_not_there_is_named_with_its_package() {
     let mut command = host(&["launch", "claude"]);
     let output = command.env("PATH", "/nowhere").output().expect("the binary runs");

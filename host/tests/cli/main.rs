@@ -7,6 +7,7 @@ mod guests;
 mod api_keys;
 mod bench_model;
 mod bench_serve;
+mod cached_models;
 mod chat;
 mod commands;
 mod config;

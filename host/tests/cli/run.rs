@@ -237,7 +237,9 @@ fn a_server_elsewhere_is_asked_with_its_key() {
     assert_eq!(said(&ask("k1", &[])), (Some(0), "Hello!\n", ""));
     let output = ask("k1", &["--model", "other"]);
     let (code, _, error) = said(&output);
-    assert!(code == Some(1) && error.contains("refused the request (404)"), "{error}");
+    let named =
+        "refused the request (404): The model `other` is not served here: name one of `qwen3-tiny`.\n";
+    assert!(code == Some(1) && error.ends_with(named), "{error}");
     let output = ask("k2", &["--model", "qwen3-tiny"]);
     let (code, _, error) = said(&output);
     assert!(code == Some(1) && error.contains("refused the request (401)"), "{error}");
@@ -303,6 +305,28 @@ fn other_servers_answers_end_in_one_line() {
         let asked = requests.iter().nth(1).expect("a request");
         assert!(asked.starts_with("POST /v1/responses ") && asked.contains("\"model\":\"m\""), "{asked}");
     }
+}
+
+/// Servers that only say that they don't know the model, and one that serves what it doesn't list.
+#[test]
+fn names_that_a_server_lists_are_said_where_it_does_not_know_one() {
+    let head = |status: &str| format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\n");
+    let listed: Vec<Value> = (0..30).map(|number| serde_json::json!({"id": format!("m{number}")})).collect();
+    let models = head("200 OK") + &serde_json::json!({"data": listed}).to_string();
+    let ask = |answer: String| {
+        let (url, _requests) = scripted(vec![models.clone(), answer]);
+        let output = host(&["run", "Hi", "--url", &url, "-m", "x"]).output().expect("the binary runs");
+        (output, url.trim_end_matches("/v1").to_owned())
+    };
+    let (output, url) = ask(head("404 Not Found") + "{\"error\": {\"message\": \"unknown model\"}}");
+    let (code, _, error) = said(&output);
+    let first: Vec<String> = (0..16).map(|number| format!("m{number}")).collect();
+    let names = format!("unknown model; {url} lists no model x, but {}, …\n", first.join(", "));
+    assert!(code == Some(1) && error.ends_with(&names), "{error}");
+    let (output, _) = ask(head("429 Too Many Requests") + "{\"error\": \"busy\"}");
+    assert!(said(&output).2.ends_with("(429): busy\n"), "{output:?}");
+    let (output, _) = ask(format!("{EVENTS}data: {{\"type\": \"response.completed\"}}\n\n"));
+    assert_eq!(said(&output), (Some(0), "", ""));
 }
 
 #[test]

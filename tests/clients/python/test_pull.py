@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from hub import COMMIT, Hub, entry, tiny_model
+from hub import COMMIT, UNUSED, Hub, entry, tiny_model
 from pulling import asked, environment, host_pull, present, python, refusal, repository_of, snapshot_of
 from server import HOST, Server
 
@@ -126,6 +126,54 @@ def test_python_takes_our_cache_and_we_take_its(hub, env, tmp_path):
     assert answers(env, MODEL) != ""
     assert hub.requests == []
     hub.stop()
+
+
+def host(env, *arguments):
+    return subprocess.run([HOST, *arguments], env=env, capture_output=True, text=True, timeout=300)
+
+
+def python_finds(env):
+    """Repositories in the cache, and their sizes, as Python's client counts them."""
+    code = "import json, huggingface_hub\nrepos = huggingface_hub.scan_cache_dir().repos\nprint(json.dumps({one.repo_id: one.size_on_disk for one in repos}))"
+    return json.loads(python(env, code).communicate()[0])
+
+
+def test_cache_is_listed_and_emptied_whoever_filled_it(hub, env):
+    assert python(env, f"snapshot_download({MODEL!r})").wait() == 0
+    pulled(env, f"{MODEL}@refs/pr/1")
+    listed = json.loads(host(env, "models", "--json").stdout)
+    (model,) = listed["models"]
+    assert (model["name"], model["state"], model["commit"], model["parser"]["name"]) == (MODEL, "whole", COMMIT, "qwen3")
+    assert {file["path"]: file["bytes"] for file in model["files"]} == {path: len(content) for path, content in (tiny_model() | UNUSED).items()}
+    assert python_finds(env) == {MODEL: listed["bytes"]}
+    assert host(env, "rm", "--yes", MODEL).returncode == 0
+    assert python_finds(env) == {} and json.loads(host(env, "models", "--json").stdout)["models"] == []
+    pulled(env)
+
+
+@pytest.mark.parametrize("downloads", [lambda env: subprocess.Popen([HOST, "pull", MODEL], env=env), lambda env: python(env, f"snapshot_download({MODEL!r})")])
+def test_what_is_being_downloaded_is_not_removed(hub, env, downloads):
+    reached, stop = threading.Event(), threading.Event()
+
+    def hang(request, content):
+        if SHARDS[0] in request.path and request.command == "GET":
+            request.wfile.write(content[:100])
+            request.wfile.flush()
+            reached.set()
+            stop.wait(120)
+            request.close_connection = True
+        else:
+            request.wfile.write(content)
+
+    hub.send = hang
+    process = downloads(env)
+    assert reached.wait(120)
+    done = host(env, "rm", "--yes", MODEL)
+    assert done.returncode == 1 and done.stderr == f"error: {MODEL}: another process downloads it: stop that, or wait for it\n", done
+    process.kill()
+    process.wait()
+    stop.set()
+    assert host(env, "rm", "--yes", MODEL).returncode == 0 and not repository(env).exists()
 
 
 def test_processes_at_once_download_nothing_twice(hub, env):

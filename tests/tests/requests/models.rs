@@ -87,6 +87,8 @@ async fn the_model_is_read_before_what_depends_on_it() {
         // Other faults of the body aren't reported, since what is valid depends on the model.
         let wrong = json!({ "model": "huge", "temperature": "hot", "messages": 7, "input": 7, "prompt": 7, "tokens": 7 });
         let unknown = refusal(path, &wrong, 404).await;
+        let message = unknown["message"].as_str().expect("text");
+        assert!(message.contains("`huge`") && message.contains("`small`, `big`"), "{path}: {message}");
         if !path.starts_with("/v1/messages") {
             assert_eq!((&missing["param"], &unknown["param"]), (&json!("model"), &json!("model")), "{path}");
             assert_eq!(missing["code"], "missing_required_parameter");

@@ -125,7 +125,7 @@ mod tests {
     fn refusals_have_anthropics_shape_and_types() {
         for (error, kind) in [
             (ApiError::unauthorised(), "authentication_error"),
-            (ApiError::model_not_found("x"), "not_found_error"),
+            (ApiError::model_not_found("x", ["y"].into_iter()), "not_found_error"),
             (ApiError::method_not_allowed("GET", "POST"), "invalid_request_error"),
             (ApiError::too_large(1), "request_too_large"),
             (ApiError::rate_limited(1), "rate_limit_error"),

@@ -161,12 +161,23 @@ impl App {
         let mut served = self.models.iter().zip(&self.defaults);
         match name {
             Some(name) => {
-                served.find(|(model, _)| model.is_named(name)).ok_or_else(|| ApiError::model_not_found(name))
+                let named = served.find(|(model, _)| model.is_named(name));
+                named.ok_or_else(|| self.model_not_found(name))
             }
             None => match (served.next(), served.next()) {
                 (Some(only), None) => Ok(only),
-                _ => Err(ApiError::model_missing(self.models.iter().map(|model| &*model.names()[0]))),
+                _ => Err(ApiError::model_missing(self.served_names())),
             },
         }
+    }
+
+    /// The refusal of a name that no model has.
+    pub(crate) fn model_not_found(&self, name: &str) -> ApiError {
+        ApiError::model_not_found(name, self.served_names())
+    }
+
+    /// A name of each model.
+    fn served_names(&self) -> impl Iterator<Item = &str> {
+        self.models.iter().map(|model| &*model.names()[0])
     }
 }

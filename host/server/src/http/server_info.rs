@@ -40,7 +40,7 @@ pub(crate) async fn one_model(State(app): State<App>, id: Result<Path<String>, P
     let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
     match app.models.find(&id) {
         Some(model) => json(200, to_json(&models::Model::new(id, model.created(), model.context()))),
-        None => refuse(&ApiError::model_not_found(&id)),
+        None => refuse(&app.model_not_found(&id)),
     }
 }
 

@@ -7,6 +7,7 @@ pub(super) const HELP: &str = r#"/system [TEXT]   set the instructions; without 
 /edit            take the last question back, and change it
 /set [KEY=VALUE] set a field of requests (temperature=0), null removes it; alone: show them
 /save FILE       write the conversation to a new file, as the body of a request
+/stats           say how many tokens the answers took, and how long
 """              begins and ends a message of several lines
 Ctrl-C stops an answer, Ctrl-D leaves"#;
 
@@ -20,6 +21,7 @@ pub(super) enum Command<'a> {
     Edit,
     Set(&'a str),
     Save(&'a str),
+    Stats,
 }
 
 /// Reads a line; none if it is no command.
@@ -38,6 +40,7 @@ pub(super) fn parse(line: &str) -> Result<Option<Command<'_>>, String> {
         ("retry", _) => Command::Retry,
         ("edit", _) => Command::Edit,
         ("set", given) => Command::Set(given),
+        ("stats", _) => Command::Stats,
         ("save", "") => return Err("/save FILE: the name of a file is missing".to_owned()),
         ("save", file) => Command::Save(file),
         _ => {
@@ -64,7 +67,7 @@ mod tests {
 
     #[test]
     fn help_names_each_command() {
-        for name in ["system", "tools", "retry", "edit", "set", "save"] {
+        for name in ["system", "tools", "retry", "edit", "set", "save", "stats"] {
             assert!(HELP.contains(&format!("/{name}")), "{name}");
         }
     }

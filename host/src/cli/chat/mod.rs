@@ -7,6 +7,7 @@ mod command;
 mod conversation;
 mod input;
 mod local_tools;
+mod stats;
 mod turn;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ use command::{Command, HELP};
 use conversation::Conversation;
 use input::{ChatInput, Line};
 use local_tools::LocalTools;
+use stats::Stats;
 
 #[derive(clap::Args)]
 pub(super) struct ChatArguments {
@@ -42,6 +44,7 @@ struct Chat {
     screen: Screen,
     interrupts: Interrupts,
     verbose: bool,
+    stats: Stats,
 }
 
 pub(super) fn run(arguments: ChatArguments) -> anyhow::Result<ExitCode> {
@@ -65,7 +68,8 @@ async fn chat(arguments: ChatArguments) -> anyhow::Result<ExitCode> {
     let declared = hosted.chain(local_tools.declarations()).collect();
     let conversation = Conversation::new(fields, system, declared);
     let (interrupts, tool_turns) = (Interrupts::catch()?, limits.turns);
-    let mut chat = Chat { target, conversation, local_tools, tool_turns, screen, interrupts, verbose };
+    let stats = Stats::default();
+    let mut chat = Chat { target, conversation, local_tools, tool_turns, screen, interrupts, verbose, stats };
     let mut input = ChatInput::open()?;
     if input.is_terminal() {
         chat.screen.remark(&format!("{}; /help lists commands, Ctrl-D leaves", chat.target.model))?;
@@ -117,6 +121,7 @@ impl Chat {
             Command::System(text) => Ok(self.conversation.instruct(text)),
             Command::Tools(file) => self.tools(file),
             Command::Set(given) => self.set(given),
+            Command::Stats => Ok(self.stats.to_string()),
             Command::Save(file) => self.conversation.save(file, &self.target.model),
         };
         let said = done.unwrap_or_else(|error| super::one_line(&error));

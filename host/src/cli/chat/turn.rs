@@ -31,8 +31,9 @@ impl Chat {
                 Err(error) if is_broken_pipe(&error) => return Err(error),
                 Err(error) => return self.fail(&one_line(&error)),
             };
+            self.stats.add(finished.figures);
             if self.verbose {
-                self.screen.remark(&finished.figures())?;
+                self.screen.remark(&finished.figures.to_string())?;
             }
             let Finished { ending, items, .. } = *finished;
             match ending {

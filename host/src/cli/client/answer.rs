@@ -13,6 +13,7 @@ use reqwest::Response;
 use serde_json::{Map, Value};
 
 use super::events::{Ending, ServerEvent, read};
+use super::figures::Figures;
 
 /// Largest event, in bytes: the last one holds the whole answer, and repeats the request's tools.
 const MAX_ANSWER_EVENT: usize = 64 << 20;
@@ -37,14 +38,9 @@ pub(in crate::cli) struct Finished {
     /// The response object, as far as the server sent it.
     pub(in crate::cli) response: Map<String, Value>,
     /// The items that the model wrote.
-    pub(in crate::cli) items: Vec<Value>,
-    times: Times,
-}
-
-/// Times since the request was sent.
-struct Times {
-    first: Option<Duration>,
-    last: Duration,
+    pub(in super::super) items: Vec<Value>,
+    /// Tokens and times.
+    pub(in super::super) figures: Figures,
 }
 
 /// An answer that is being read.
@@ -62,18 +58,25 @@ pub(super) struct AnswerStream {
 }
 
 impl AnswerStream {
-    /// Sends a request; ready when the head of its answer has come.
+    /// Sends a request; ready when the head of its answer has come. `advice` is what to say behind
+    /// the server's message where it may not know the model.
     ///
     /// # Errors
     /// There is no connection, or the server refuses the request.
-    pub(super) async fn open(api: &ApiClient, body: String) -> anyhow::Result<Self> {
+    pub(super) async fn open(
+        api: &ApiClient,
+        body: String,
+        advice: impl FnOnce(&str) -> String,
+    ) -> anyhow::Result<Self> {
         let sent = Instant::now();
         let response = api.post("v1/responses", body).send().await;
         let response = response.map_err(|error| anyhow!("{}: {}", api.url(), connection_words(&error)))?;
         let status = response.status();
         if !status.is_success() {
             let body = read_body(response, MAX_REFUSAL).await.unwrap_or_default();
-            bail!("{} refused the request ({}): {}", api.url(), status.as_u16(), refusal(&body));
+            let message = refusal(&body);
+            let advice = if matches!(status.as_u16(), 400 | 404) { advice(&message) } else { String::new() };
+            bail!("{} refused the request ({}): {message}{advice}", api.url(), status.as_u16());
         }
         let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
@@ -151,33 +154,8 @@ impl AnswerStream {
         };
         let whole = response.get("output").and_then(Value::as_array).filter(|items| !items.is_empty());
         let items = whole.cloned().unwrap_or_else(|| std::mem::take(&mut self.items));
-        let times = Times { first: self.first, last: self.sent.elapsed() };
-        ClientEvent::End(Box::new(Finished { ending, response, items, times }))
-    }
-}
-
-impl Finished {
-    /// Counts of tokens and times, in one line.
-    pub(in crate::cli) fn figures(&self) -> String {
-        let usage = |path: &str| self.response.get("usage").and_then(|usage| usage.pointer(path)?.as_u64());
-        let count = |path| usage(path).unwrap_or_default();
-        let (written, Times { first, last }) = (count("/output_tokens"), &self.times);
-        let mut figures = vec![format!(
-            "{} tokens in ({} cached), {written} out ({} of reasoning)",
-            count("/input_tokens"),
-            count("/input_tokens_details/cached_tokens"),
-            count("/output_tokens_details/reasoning_tokens"),
-        )];
-        if let Some(first) = first {
-            figures.push(format!("first after {:.2} s", first.as_secs_f64()));
-            let rest = last.saturating_sub(*first).as_secs_f64();
-            if written > 1 && rest > 0.0 {
-                #[allow(clippy::cast_precision_loss, reason = "a rate is rounded anyway")]
-                figures.push(format!("then {:.1} tok/s", (written - 1) as f64 / rest));
-            }
-        }
-        figures.push(format!("{:.2} s in all", last.as_secs_f64()));
-        figures.join(", ")
+        let figures = Figures::of(response.get("usage"), self.first, self.sent.elapsed());
+        ClientEvent::End(Box::new(Finished { ending, response, items, figures }))
     }
 }
 

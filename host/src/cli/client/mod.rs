@@ -6,6 +6,7 @@ mod answer;
 mod ask;
 mod events;
 mod fields;
+mod figures;
 mod screen;
 mod target;
 
@@ -13,5 +14,6 @@ pub(super) use answer::Finished;
 pub(super) use ask::{AskArguments, Asked, INTERRUPTED, Interrupts, ask};
 pub(super) use events::Ending;
 pub(super) use fields::{field, json_file, set};
+pub(super) use figures::Figures;
 pub(super) use screen::{Screen, shown};
 pub(super) use target::{KEY_VARIABLE, ModelServer, TargetArguments};

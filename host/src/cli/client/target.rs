@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use net::{ApiClient, ServerKey, ServerUrl};
+use net::printable::shortened;
+use net::{ApiClient, ListedModel, ServerKey, ServerUrl};
 use serde_json::{Map, Value};
 use system::random::hex;
 use tokio::task::JoinSet;
@@ -22,6 +23,9 @@ use crate::cli::values::parsed;
 pub(in crate::cli) const KEY_VARIABLE: &str = "SLUICE_API_KEY";
 /// Time for a server to list its models.
 const LIST_TIME: Duration = Duration::from_secs(30);
+/// Models of a server that a message names, and the bytes that these names have at most.
+const SHOWN_MODELS: usize = 16;
+const SHOWN_BYTES: usize = 1000;
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct TargetArguments {
@@ -50,7 +54,10 @@ pub(in crate::cli) struct ModelServer {
     /// Most tokens of prompt and answer together, if the server says.
     pub(in crate::cli) context: Option<u64>,
     /// Labels of the tool servers that the server in this process has.
-    pub(in crate::cli) tool_servers: Vec<String>,
+    pub(in super::super) tool_servers: Vec<String>,
+    /// The models that the server lists, if the one that was named isn't among them. It may be served
+    /// all the same: the server decides.
+    listed_others: Vec<String>,
     /// The server in this process, which ends with this value.
     _server: JoinSet<()>,
 }
@@ -113,10 +120,16 @@ impl ModelServer {
     ) -> anyhow::Result<Self> {
         let listed = tokio::time::timeout(LIST_TIME, api.models()).await;
         let listed = listed.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+        let mut listed_others = Vec::new();
         let (model, context) = match (name, listed) {
             (Some(name), listed) => {
-                let listed = listed.unwrap_or_default().into_iter().find(|model| model.id == name);
-                (name, listed.and_then(|model| model.context()))
+                let listed = listed.unwrap_or_default();
+                let named = listed.iter().find(|model| model.id == name);
+                let context = named.and_then(ListedModel::context);
+                if named.is_none() {
+                    listed_others = listed.into_iter().map(|model| model.id).collect();
+                }
+                (name, context)
             }
             (None, Ok(listed)) => {
                 let first = listed.into_iter().next();
@@ -129,7 +142,25 @@ impl ModelServer {
                 return Err(anyhow!("the list of models of {}: {reason}", api.url()));
             }
         };
-        Ok(Self { api, model, context, tool_servers, _server: server })
+        Ok(Self { api, model, context, tool_servers, listed_others, _server: server })
+    }
+
+    /// Which models the server lists, if the one that was named isn't among them: the first few.
+    pub(in super::super) fn unlisted(&self) -> Option<String> {
+        if self.listed_others.is_empty() {
+            return None;
+        }
+        let shown = self.listed_others.iter().take(SHOWN_MODELS).map(String::as_str);
+        let more = if self.listed_others.len() > SHOWN_MODELS { ", …" } else { "" };
+        let shown = shortened(shown.collect::<Vec<_>>().join(", ") + more, SHOWN_BYTES);
+        Some(format!("{} lists no model {}, but {shown}", self.url(), self.model))
+    }
+
+    /// What to say behind the message of a refusal, which may be about the model's name: the names
+    /// that the server lists, unless the message has some.
+    fn advice(&self, message: &str) -> String {
+        let is_said = self.listed_others.iter().any(|name| message.contains(name));
+        self.unlisted().filter(|_| !is_said).map_or_else(String::new, |unlisted| format!("; {unlisted}"))
     }
 
     /// Base URL of the server, without `/v1`.
@@ -149,6 +180,7 @@ impl ModelServer {
     pub(super) async fn ask(&self, mut body: Map<String, Value>) -> anyhow::Result<AnswerStream> {
         body.insert("model".to_owned(), self.model.as_str().into());
         body.insert("stream".to_owned(), true.into());
-        AnswerStream::open(&self.api, Value::Object(body).to_string()).await
+        let body = Value::Object(body).to_string();
+        AnswerStream::open(&self.api, body, |message| self.advice(message)).await
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use model::{Examination, MemoryNeed, ModelLoadError, NotFound, SharedOptions, free_memory};
+use model::{Examination, Examiner, MemoryNeed, ModelLoadError, NotFound, SharedOptions, free_memory};
 
 use super::findings::{Findings, Level};
 use crate::cli::launch::CODEX_CONTEXT;
@@ -22,9 +22,11 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     // A cache that isn't there yet isn't made.
     let parser_cache = shared.parser_cache.clone().filter(|folder| folder.exists());
     let shared = SharedOptions { parser_cache, ..shared };
+    let examiner = Examiner::new(&shared, &limits.model).map_err(with_switch);
+    let Some(examiner) = findings.value("model", examiner) else { return };
     let mut need = 0;
     for options in std::iter::once(&first).chain(&others) {
-        let examined = Examination::of(options, &shared, &limits.model).map_err(with_switch);
+        let examined = examiner.examine(options).map_err(with_switch);
         let examined =
             if others.is_empty() { examined } else { examined.context(options.served_names[0].clone()) };
         if let Err(error) = &examined
@@ -64,7 +66,7 @@ fn show(findings: &mut Findings, model: &Examination) -> u64 {
     };
     findings.ok("model", format!("{name} in {files}: {context} tokens of context, {engine}{taken}"));
     let level = if parser.is_doubtful { Level::Warn } else { Level::Ok };
-    findings.add(level, "parser", format!("{} for {name}: {}", parser.name, parser.why));
+    findings.add(level, "parser", format!("{} {} for {name}: {}", parser.name, parser.version, parser.why));
     for warning in warnings {
         findings.warn("model", format!("{name}: {warning}"));
     }

@@ -12,14 +12,16 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use model::Examination;
+use model::Examiner;
 use model::limits::ModelLimits;
+use net::printable::Escaped;
 
 use super::client::{ModelServer, TargetArguments};
 use super::load::with_switch;
 use super::log::log_to_stderr;
 use super::models::ModelArguments;
 use super::serve::runtime;
+use super::stderr;
 pub(super) use agents::CODEX_CONTEXT;
 use agents::{Agent, Endpoint};
 use catalog::Catalog;
@@ -76,7 +78,13 @@ async fn launch(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
     child::run(&command, &arguments, target.key().unwrap_or(agents::NO_KEY)).await
 }
 
+/// The endpoint of a server. An agent says little where the server doesn't know its model, so that a
+/// name that the server doesn't list is said here.
 fn endpoint(target: &ModelServer) -> Endpoint {
+    if let Some(unlisted) = target.unlisted() {
+        stderr::write(format!("warning: {}\n", Escaped(unlisted)).as_bytes());
+        stderr::flush();
+    }
     Endpoint { url: target.url(), model: target.model.clone(), context: target.context }
 }
 
@@ -84,8 +92,8 @@ fn endpoint(target: &ModelServer) -> Endpoint {
 fn examined(models: &ModelArguments) -> anyhow::Result<Endpoint> {
     let (options, others) = models.models()?;
     ensure!(others.is_empty(), "--model: an agent takes one model");
-    let examined =
-        Examination::of(&options, &models.shared(1), &ModelLimits::default()).map_err(with_switch)?;
+    let examiner = Examiner::new(&models.shared(1), &ModelLimits::default()).map_err(with_switch)?;
+    let examined = examiner.examine(&options).map_err(with_switch)?;
     let context = u64::try_from(examined.context).context("the context")?;
     let model = options.served_names.into_iter().next().unwrap_or(examined.name);
     Ok(Endpoint { url: SERVED.to_owned(), model, context: Some(context) })

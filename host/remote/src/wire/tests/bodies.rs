@@ -5,7 +5,6 @@ use std::sync::Arc;
 use engine::{Constraint, JsonBegins, JsonConstraint, LogitsProcessors, SamplingParams};
 use serde_json::{Value, json};
 
-use super::KINDS;
 use crate::facts::Facts;
 use crate::kind::EngineKind;
 use crate::request::RemoteRequest;
@@ -185,7 +184,7 @@ fn min_length_and_scored_prompts_echo_are_sent() {
 
 #[test]
 fn what_a_kind_cannot_do_is_refused_by_name() {
-    for kind in KINDS {
+    for kind in EngineKind::ALL {
         let facts = facts(kind);
         let refused = |change: &dyn Fn(&mut RemoteRequest)| refused(kind, &facts, change);
         let is_llamacpp = kind == EngineKind::LlamaCpp;
@@ -217,7 +216,7 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
 
 #[test]
 fn bare_engine_refuses_constraints_and_priorities() {
-    for kind in KINDS {
+    for kind in EngineKind::ALL {
         let bare = Facts {
             follows_grammars: false,
             follows_schemas: false,

@@ -3,7 +3,6 @@
 use engine::Token;
 use serde_json::{Value, json};
 
-use super::KINDS;
 use crate::kind::EngineKind;
 use crate::wire::{self, Chunk, Piece, Room, WireEnd, WireFault};
 
@@ -118,7 +117,7 @@ fn nothing_is_added_behind_the_end_or_beyond_the_room() {
 
 #[test]
 fn unreadable_event_is_told_without_its_text() {
-    for kind in KINDS {
+    for kind in EngineKind::ALL {
         for event in [r#"{"choices":"secret","meta_info":"secret","tokens":"secret"}"#, "secret"] {
             let fault = read(kind, &[event]).unwrap_err();
             let WireFault::Unreadable(words) = fault else { panic!("{kind:?} {fault:?}") };
@@ -153,7 +152,7 @@ fn errors_are_found_whatever_stands_around_them() {
         r#"{"error": {"message": "no", "type": "x", "code": 400}}"#,
         r#"{"object":"error","message":"no","code":400}"#,
     ];
-    for kind in KINDS {
+    for kind in EngineKind::ALL {
         for error in errors {
             assert_eq!(
                 read(kind, &[error]),

@@ -2,8 +2,3 @@
 
 mod bodies;
 mod events;
-
-use crate::kind::EngineKind;
-
-const KINDS: [EngineKind; 4] =
-    [EngineKind::OpenAi, EngineKind::Vllm, EngineKind::Sglang, EngineKind::LlamaCpp];
