@@ -190,7 +190,7 @@ impl Served {
                     let bytes = approximate_bytes(&job.conversation).div_ceil(prompt.ids.len());
                     (prompt.ids.len() - room).saturating_mul(bytes)
                 }
-                (Err(RenderError::TooLong { bytes, limit }), _) => bytes - limit,
+                (Err(RenderError::TooLong(error)), _) => error.bytes.saturating_sub(error.read),
                 _ => return prompt,
             };
             let is_kept = job.truncation == Truncation::BeforeLast;
