@@ -43,6 +43,7 @@ impl Tokenizer {
             }
             in_pieces(
                 &text[split.start..split.end],
+                self.can_cut(),
                 |piece, at| self.encode_section(piece, split.start + at == 0),
                 |tokens, end| Ok(ids.extend(tokens.iter().map(|token| token.id), split.start + end)?),
             )?;
@@ -69,6 +70,7 @@ impl Tokenizer {
         ids.extend(before, 0)?;
         in_pieces(
             text,
+            self.can_cut(),
             |piece, _| Ok(placed(&guarded(|| self.encode_placed(piece))?)),
             |tokens, end| Ok(ids.extend(tokens.iter().map(|token| token.id), end)?),
         )?;

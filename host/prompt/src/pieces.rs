@@ -4,7 +4,9 @@
 //! joined where they have the same tokens all over the middle of it; where they don't, the piece is
 //! read again at twice its size. Tokens depend on what is near: with merges, two tokenisations that
 //! have one token in common at the same place go on alike, and pre-tokenizers go on from where a match
-//! ends. So what the beginning or the end of a piece changes is within the margins.
+//! ends. So what the beginning or the end of a piece changes is within the margins. Where the best of
+//! all tokenisations is looked for (Unigram), the end of a text may change its beginning: such a text
+//! is read at once.
 //! Called by `encode_prompt`.
 
 use super::render::RenderError;
@@ -48,17 +50,20 @@ struct Text<'a, T> {
 
 /// Hands the tokens of `text` to `take` piece by piece, each time with the byte up to which they go.
 /// `tokenize` makes the tokens of a part of the text, which begins at the given byte of it.
+/// `can_cut`: tokens depend on what is near.
 ///
 /// # Errors
 /// An error of `tokenize` or `take`, or a text without a place where it could be cut.
 pub(super) fn in_pieces(
     text: &str,
+    can_cut: bool,
     tokenize: impl Fn(&str, usize) -> Result<Vec<PlacedToken>, TokenizeError>,
     mut take: impl FnMut(&[PlacedToken], usize) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
     let text = Text { text, tokenize };
     let whole = text.text.len();
-    let mut size = if whole <= WHOLE { whole } else { PIECE };
+    let mut size = if can_cut && whole > WHOLE { PIECE } else { whole };
+    check_size(size)?;
     let (mut piece, mut from) = (text.read(0, size)?, 0);
     while piece.end < whole {
         let joined = match piece.next_start(size, from) {
@@ -76,6 +81,14 @@ pub(super) fn in_pieces(
         (piece, from, size) = (next, next_from, PIECE);
     }
     take(&piece.tokens[from..], whole)
+}
+
+/// Refuses a piece that takes too much memory.
+fn check_size(size: usize) -> Result<(), TokenizeError> {
+    if size <= MOST_PIECE {
+        return Ok(());
+    }
+    Err(TokenizeError(format!("more than {MOST_PIECE} bytes of it can't be cut into words")))
 }
 
 impl<T: Fn(&str, usize) -> Result<Vec<PlacedToken>, TokenizeError>> Text<'_, T> {
@@ -98,10 +111,7 @@ impl<T: Fn(&str, usize) -> Result<Vec<PlacedToken>, TokenizeError>> Text<'_, T> 
         size: &mut usize,
     ) -> Result<(Piece, usize), TokenizeError> {
         *size *= 2;
-        if *size > MOST_PIECE {
-            let reason = format!("more than {MOST_PIECE} bytes of it can't be cut into words");
-            return Err(TokenizeError(reason));
-        }
+        check_size(*size)?;
         let larger = self.read(piece.start, *size)?;
         let place = piece.tokens.get(from).map_or(piece.start, |token| token.start);
         let from = if from == 0 { 0 } else { larger.first_from(place).unwrap_or(larger.tokens.len()) };

@@ -212,6 +212,11 @@ impl Tokenizer {
         self.bytes.get_or_init(|| self.alphabet.map(table)).as_ref()
     }
 
+    /// Whether the tokens at one place depend on what is near only.
+    pub(super) fn can_cut(&self) -> bool {
+        !matches!(self.inner.get_model(), ModelWrapper::Unigram(_))
+    }
+
     /// Most bytes of text that one token stands for; `None` if that isn't known.
     pub(super) fn longest_token(&self) -> Option<usize> {
         *self.longest.get_or_init(|| {
