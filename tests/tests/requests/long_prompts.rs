@@ -35,7 +35,11 @@ fn counted(path: &str, answer: &Value) -> Option<u64> {
     let count = match path {
         "/tokenize" => &answer["count"],
         "/v1/responses/input_tokens" | "/v1/messages/count_tokens" => &answer["input_tokens"],
-        "/v1/responses" | "/v1/messages" => &answer["usage"]["input_tokens"],
+        "/v1/messages" => {
+            let usage = &answer["usage"];
+            return Some(usage["input_tokens"].as_u64()? + usage["cache_read_input_tokens"].as_u64()?);
+        }
+        "/v1/responses" => &answer["usage"]["input_tokens"],
         _ => &answer["usage"]["prompt_tokens"],
     };
     count.as_u64()
