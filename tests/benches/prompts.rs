@@ -218,9 +218,9 @@ fn measure(subject: &Subject) -> Option<Row> {
             continue;
         }
         let both = least(RUNS[1], || drop(render(&format, &talk))) / kilobytes;
-        // A prompt that is longer than the context is refused before it is tokenised.
-        format = format.with_context(&limits, approximate_bytes(&talk) / 2);
-        let too_long = matches!(render(&format, &talk), Err(RenderError::TooLong { .. }));
+        // A prompt of more bytes than the context's longest tokens have is refused before it is tokenised.
+        format = format.with_context(&limits, approximate_bytes(&talk) * 2 / tokenizer.most_bytes(1));
+        let too_long = matches!(render(&format, &talk), Err(RenderError::TooLong(_)));
         let template = least(RUNS[0], || drop(render(&format, &talk))) / kilobytes;
         format = format.with_context(&limits, 1 << 28);
         *time = too_long.then_some((template, both));

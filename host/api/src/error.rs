@@ -176,16 +176,6 @@ impl ApiError {
         Self::invalid("input".to_owned(), message).with_code("invalid_value")
     }
 
-    /// 400: the context has no room for prompt and answer. `param` is the field of the prompt
-    /// (`input`, `messages`); lengths are in tokens.
-    pub fn context_length_exceeded(param: &str, context: usize, prompt: usize) -> Self {
-        let message = format!(
-            "This model's context is {context} tokens, the prompt has {prompt} and leaves no room for an answer: shorten it."
-        );
-        let error = Self::new(400, "invalid_request_error", "context_length_exceeded", message);
-        Self { param: Some(param.to_owned()), ..error }
-    }
-
     /// 429: too many requests wait. The client may try again after `seconds`, which the header
     /// `Retry-After` repeats.
     pub fn rate_limited(seconds: u64) -> Self {
@@ -322,7 +312,6 @@ mod tests {
             (415, ApiError::unsupported_media_type("x")),
             (404, ApiError::model_not_found("gpt", ["a"].into_iter())),
             (400, ApiError::model_missing(["a"].into_iter())),
-            (400, ApiError::context_length_exceeded("input", 10, 11)),
             (429, ApiError::rate_limited(2)),
             (503, ApiError::unavailable("x")),
             (500, ApiError::internal("x")),

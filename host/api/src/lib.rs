@@ -28,6 +28,7 @@ pub mod models;
 mod obfuscation;
 pub mod openapi;
 mod options;
+mod overflow;
 mod protocol;
 pub mod query;
 mod raw;

@@ -8,10 +8,10 @@ use engine::SubmitError;
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
 use super::json::Object;
+use super::overflow::Overflow;
 use super::request::{ApiRequest, Defaults, read_body};
 use super::{chat, completions, messages, responses};
 use model::{ConstraintField, StartError};
-use prompt::RenderError;
 
 /// A protocol whose requests generate text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,14 +86,12 @@ impl Protocol {
             Self::Chat | Self::Messages => "messages",
             Self::Completions => "prompt",
         };
-        if self == Self::Messages
-            && let Some(error) = messages::too_long(error)
-        {
-            return error;
+        if let Some(overflow) = Overflow::of(error) {
+            return if self == Self::Messages { overflow.anthropic() } else { overflow.openai(prompt) };
         }
         match error {
-            StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
-                ApiError::context_length_exceeded(prompt, *context, *tokens)
+            StartError::Engine(SubmitError::PromptLength { .. }) => {
+                ApiError::invalid(prompt.to_owned(), "The prompt is empty: send at least one token.")
             }
             StartError::Engine(SubmitError::Busy(_)) => ApiError::rate_limited(1),
             StartError::Engine(SubmitError::Unsupported { field, .. }) => {
@@ -115,10 +113,6 @@ impl Protocol {
             StartError::Engine(SubmitError::Failed(_)) => {
                 tracing::error!(%error, "the engine failed to begin an answer");
                 ApiError::internal("The engine failed while it began this answer; try again.")
-            }
-            StartError::Prompt(RenderError::TooLong { .. }) => {
-                ApiError::invalid(prompt.to_owned(), format!("Too long: {error}."))
-                    .with_code("context_length_exceeded")
             }
             StartError::Prompt(_) | StartError::Replay(_) => {
                 ApiError::invalid(prompt.to_owned(), error.to_string())

@@ -12,13 +12,13 @@ use super::ids::{Clock, Ids};
 use super::json::{Document, List, Object};
 use super::machine::Machine;
 use super::options;
+use super::overflow::Overflow;
 use super::seal::Seal;
 use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
 use crate::limits::RequestLimits;
 use accounts::Principal;
 use mcp::McpServers;
 use model::{Job, Model};
-use prompt::PromptLimits;
 
 /// A request to count a prompt's tokens.
 #[derive(Debug)]
@@ -93,8 +93,8 @@ pub fn read_body<T>(
 pub struct Defaults {
     /// Bounds on requests.
     pub limits: RequestLimits,
-    /// Bounds on the prompts that they become.
-    pub prompt_limits: PromptLimits,
+    /// Most bytes of a request's tools: with more, the model's context can't hold them.
+    pub tool_bytes: usize,
     /// Template arguments that requests may set through `chat_template_kwargs`.
     pub template_arguments: Vec<String>,
     /// How reasoning is shown in Responses streams unless the request says otherwise.
@@ -122,6 +122,7 @@ impl Defaults {
             temperature: temperature.into(),
             top_p: top_p.into(),
             context: model.context(),
+            tool_bytes: model.most_conversation_bytes(),
             ..self.clone()
         }
     }
@@ -140,11 +141,7 @@ impl Defaults {
     /// 400 where there are more, or where an element is no token id.
     pub(crate) fn check_tokens(&self, list: List<'_>) -> Result<Vec<u32>, ApiError> {
         if list.elements.is_longer_than(self.context) {
-            return Err(ApiError::context_length_exceeded(
-                &list.path.to_string(),
-                self.context,
-                list.elements.len(),
-            ));
+            return Err(Overflow::exactly(list.elements.len(), self.context).openai(&list.path.to_string()));
         }
         options::tokens(list)
     }
@@ -154,7 +151,7 @@ impl Default for Defaults {
     fn default() -> Self {
         Self {
             limits: RequestLimits::default(),
-            prompt_limits: PromptLimits::default(),
+            tool_bytes: usize::MAX,
             template_arguments: vec!["enable_thinking".to_owned()],
             reasoning_events: ReasoningEvents::Text,
             mcp: McpServers::default(),

@@ -3,7 +3,7 @@
 use super::error::StartError;
 use super::job::Job;
 use super::served::{Model, Served};
-use prompt::{ChatFiles, RenderError};
+use prompt::ChatFiles;
 
 /// Token ids of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +55,8 @@ impl Model {
 impl Served {
     /// Encodes a raw prompt of a client, including control tokens in its text.
     pub(super) fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>, StartError> {
-        let limit = self.limits.prompt.prompt_bytes(self.source.info().context);
-        if text.len() > limit {
-            return Err(RenderError::TooLong { bytes: text.len(), limit }.into());
-        }
-        self.tokenizer.encode_raw(text, special).map_err(StartError::tokenize)
+        let budget = self.limits.prompt.budget(self.source.info().context);
+        Ok(self.tokenizer.encode_raw_prompt(text, special, budget)?)
     }
 
     /// Refuses token ids outside the vocabulary.

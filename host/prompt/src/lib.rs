@@ -9,14 +9,17 @@
 #![doc = include_str!("../DESIGN.md")]
 
 mod added;
+mod budget;
 mod content;
 mod content_forms;
 mod conversation;
 mod detokenizer;
+mod encode_prompt;
 mod files;
 mod generation_defaults;
 mod history;
 mod limits;
+mod pieces;
 mod render;
 mod segments;
 mod shorten;
@@ -29,6 +32,7 @@ mod tokenizer_check;
 mod variables;
 
 pub use added::AddedToken;
+pub use budget::{TokenBudget, TooLong};
 pub use content::Content;
 pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 pub use detokenizer::Detokenizer;

@@ -81,6 +81,12 @@ impl TokenBytes {
         table
     }
 
+    /// Size of the longest token, in bytes.
+    pub(super) fn longest(&self) -> usize {
+        let starts = [0].iter().chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| (end - start) as usize).max().unwrap_or(0)
+    }
+
     /// Returns the bytes of token `id`; empty if there is no such token.
     pub(super) fn get(&self, id: u32) -> &[u8] {
         let id = id as usize;

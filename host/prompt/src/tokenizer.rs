@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use engine::ModelFiles;
 use tokenizers::ModelWrapper;
 use tokenizers::tokenizer::{
-    Model, NormalizedString, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token,
+    Encoding, Model, NormalizedString, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token,
     normalizer::Range,
 };
 
@@ -22,7 +22,7 @@ use super::files::{CONFIG_FILE, ChatFilesError, read_json, read_text};
 use super::segments::Segment;
 use super::tiktoken;
 use super::token_bytes::{Alphabet, Spelling, TokenBytes};
-use super::tokenizer_check::{PROBE_GROWTH, TextSteps, probe};
+use super::tokenizer_check::{PROBE_GROWTH, TextSteps, probe, shrinkage};
 use system::panics::{Panicked, caught};
 
 /// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no
@@ -43,6 +43,9 @@ pub struct Tokenizer {
     alphabet: Option<Alphabet>,
     /// Bytes of every token, computed at the first use; `None` inside without an alphabet.
     bytes: OnceLock<Option<Arc<TokenBytes>>>,
+    /// Most bytes of text that one token stands for, computed at the first use; `None` inside where
+    /// that isn't known.
+    longest: OnceLock<Option<usize>>,
 }
 
 const FILE: &str = "tokenizer.json";
@@ -93,6 +96,7 @@ impl Tokenizer {
             added,
             vocab_size,
             bytes: OnceLock::new(),
+            longest: OnceLock::new(),
         };
         probe(|text| tokenizer.probe_with(text)).map(|()| tokenizer)
     }
@@ -171,9 +175,9 @@ impl Tokenizer {
             return Err("makes more than 16 bytes of each of");
         }
         let (text, splits) = self.split_segments(&[Segment::Text(text.to_owned())]);
-        let ids =
-            caught(|| self.encode_splits(&text, &splits).unwrap_or_default()).map_err(|_| "fails on")?;
-        caught(|| drop(self.inner.decode(&ids, false))).map_err(|_| "fails to write")
+        let encoding = caught(|| self.encode_splits(&text, &splits, OffsetType::None).unwrap_or_default())
+            .map_err(|_| "fails on")?;
+        caught(|| drop(self.inner.decode(encoding.get_ids(), false))).map_err(|_| "fails to write")
     }
 
     /// Length of the text as the normalizer leaves it, in bytes; 0 if it refuses the text.
@@ -208,6 +212,19 @@ impl Tokenizer {
         self.bytes.get_or_init(|| self.alphabet.map(table)).as_ref()
     }
 
+    /// Whether the tokens at one place depend on what is near only.
+    pub(super) fn can_cut(&self) -> bool {
+        !matches!(self.inner.get_model(), ModelWrapper::Unigram(_))
+    }
+
+    /// Most bytes of text that one token stands for; `None` if that isn't known.
+    pub(super) fn longest_token(&self) -> Option<usize> {
+        *self.longest.get_or_init(|| {
+            let normalizer = serde_json::to_value(self.inner.get_normalizer()).ok()?;
+            Some(self.token_bytes()?.longest() * shrinkage(&normalizer)?)
+        })
+    }
+
     fn spelling(&self, id: u32) -> Spelling {
         match self.added_token(id) {
             Some(token) => Spelling::Literal(token.literal.clone()),
@@ -223,14 +240,21 @@ impl Tokenizer {
         controls
     }
 
-    /// Encodes a prompt. The steps are those of the `tokenizers` library: cut at control tokens;
-    /// then normalise, pre-tokenise and tokenise the text between them.
+    /// Encodes segments at once, which takes memory of some hundred bytes for each of theirs: prompts
+    /// are encoded by `encode_prompt`.
     pub(super) fn encode_segments(&self, segments: &[Segment<'_>]) -> Result<Vec<u32>, TokenizeError> {
         let (text, splits) = self.split_segments(segments);
-        guarded(|| self.encode_splits(&text, &splits))
+        Ok(guarded(|| self.encode_splits(&text, &splits, OffsetType::None))?.get_ids().to_vec())
     }
 
-    fn encode_splits(&self, text: &str, splits: &[Split]) -> tokenizers::Result<Vec<u32>> {
+    /// Encodes a text that is cut into `splits`. The steps are those of the `tokenizers` library:
+    /// cut at control tokens; then normalise, pre-tokenise and tokenise the text between them.
+    pub(super) fn encode_splits(
+        &self,
+        text: &str,
+        splits: &[Split],
+        offsets: OffsetType,
+    ) -> tokenizers::Result<Encoding> {
         let mut sections = PreTokenizedString::from(text);
         sections.split(|_, whole| {
             let section = |cut: &Split| {
@@ -248,7 +272,12 @@ impl Tokenizer {
             pre_tokenizer.pre_tokenize(&mut sections)?;
         }
         sections.tokenize(|word| self.tokenize(self.inner.get_model(), word.get()))?;
-        Ok(sections.into_encoding(None, 0, OffsetType::None)?.get_ids().to_vec())
+        sections.into_encoding(None, 0, offsets)
+    }
+
+    /// Encodes a text as it is written, with the places of its tokens in bytes.
+    pub(super) fn encode_placed(&self, text: &str) -> tokenizers::Result<Encoding> {
+        self.inner.encode(text, false)
     }
 
     /// Tokenises one word. Where the vocabulary spells an added token, the word is cut inside that
@@ -282,7 +311,7 @@ impl Tokenizer {
 
     /// Returns the prompt's text and its splits: control tokens with the white space that they
     /// take, white-space tokens, text.
-    fn split_segments(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
+    pub(super) fn split_segments(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
         let mut text = String::new();
         let mut controls = Vec::new();
         for segment in segments {
@@ -329,7 +358,7 @@ fn parse(json: &[u8]) -> Result<tokenizers::Tokenizer, String> {
 }
 
 /// Calls the library for a text.
-fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, TokenizeError> {
+pub(super) fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, TokenizeError> {
     match caught(call) {
         Ok(done) => done.map_err(|error| TokenizeError(one_line(&error))),
         Err(Panicked) => Err(TokenizeError("its library failed at it".to_owned())),

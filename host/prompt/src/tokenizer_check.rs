@@ -80,6 +80,22 @@ fn growth(step: &Value) -> Result<usize, String> {
     Ok(most)
 }
 
+/// Most bytes of text of which a normalizer makes one; `None` if there may be any number.
+pub(super) fn shrinkage(step: &Value) -> Option<usize> {
+    match step["type"].as_str() {
+        None => step.is_null().then_some(1),
+        Some("NFD" | "ByteLevel" | "Prepend") => Some(1),
+        // Nine bytes of Hangul's letters are a syllable of three.
+        Some("NFC") => Some(3),
+        Some("Replace") => {
+            let (pattern, content) = (step["pattern"]["String"].as_str()?, step["content"].as_str()?);
+            (pattern.len() <= content.len()).then_some(1)
+        }
+        Some("Sequence") => step["normalizers"].as_array()?.iter().map(shrinkage).product(),
+        Some(_) => None,
+    }
+}
+
 fn short(bytes: usize) -> Result<usize, String> {
     if bytes <= LONGEST {
         Ok(bytes)

@@ -105,7 +105,6 @@ impl ServeArguments {
             template_arguments: self.template_argument.clone(),
             reasoning_events: self.reasoning_events,
             limits: limits.request.clone(),
-            prompt_limits: limits.model.prompt.clone(),
             mcp: self.mcp.servers(&limits.mcp)?,
             seal,
             compaction_prompt: super::compaction::prompt(self.compaction_prompt.as_deref())?,

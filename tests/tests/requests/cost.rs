@@ -203,8 +203,8 @@ async fn bodies_of_many_small_things_are_refused_by_name() {
         ("/v1/responses", many("tools", &enumeration, 1, input), "tools: at most 10000 JSON values, got 40"),
         (
             "/v1/responses",
-            many("tools", &schema(200_000), 1, input),
-            "bytes of JSON, of which this model's context can hold 131072 at the most",
+            many("tools", &schema(2_000_000), 1, input),
+            "bytes of JSON, of which this model's context can hold 327680 at the most",
         ),
         ("/v1/responses", many("tools", "{}", 600, input), "tools: at most 512 tools, got 600"),
         (
@@ -227,9 +227,9 @@ async fn bodies_of_many_small_things_are_refused_by_name() {
             many("messages", &parts, 1, ""),
             "the request has more than 131072 fields to read, schemas apart",
         ),
-        ("/v1/completions", many("prompt", "1", 100_000, ""), "the prompt has 100000"),
-        ("/tokenize", many("prompt", "1", 100_000, ""), "the prompt has 100000"),
-        ("/detokenize", many("tokens", "1", 100_000, ""), "the prompt has 100000"),
+        ("/v1/completions", many("prompt", "1", 100_000, ""), "resulted in 100000 tokens"),
+        ("/tokenize", many("prompt", "1", 100_000, ""), "resulted in 100000 tokens"),
+        ("/detokenize", many("tokens", "1", 100_000, ""), "resulted in 100000 tokens"),
         ("/v1/completions", many("x", "1", 1, &stop), "stop[0]: it is longer than 1024 bytes"),
     ] {
         let answer = client::send(server.address, client::json_request(path, body)).await;

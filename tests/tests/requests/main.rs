@@ -9,6 +9,7 @@ mod cost;
 mod families;
 mod histories;
 mod hostile_grammars;
+mod long_prompts;
 mod models;
 mod protocols;
 mod refusals;

@@ -237,7 +237,7 @@ async fn exceeds(model: &Model, job: &Job, most: u32) -> Result<bool, StartError
     let whole = Job { truncation: Truncation::Disabled, ..job.clone() };
     match model.count_prompt(whole).await {
         Ok(tokens) => Ok(tokens > most as usize),
-        Err(StartError::Prompt(RenderError::TooLong { .. })) => Ok(true),
+        Err(StartError::Prompt(RenderError::TooLong(_))) => Ok(true),
         Err(error) => Err(error),
     }
 }

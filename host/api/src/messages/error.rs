@@ -1,15 +1,11 @@
 //! Anthropic's error object. Refusals are made as [`ApiError`]s in all protocols; here they get the
 //! shape of this one.
 
-use engine::SubmitError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields::NO_THREADS;
-use crate::error::ApiError;
-use model::StartError;
 use net::printable::printable;
-use prompt::RenderError;
 use turn::TurnFailure;
 
 /// `{"type": "error", "error": {"type", "message"}, "request_id"}`.
@@ -84,24 +80,6 @@ pub(crate) fn error_schema(generator: &mut schemars::SchemaGenerator) -> serde_j
     generator.subschema_for::<Envelope<'_>>().to_value()
 }
 
-/// The refusal of a prompt that is too long, in the words by which agents know that they must
-/// shorten it; `None` for other errors.
-pub(crate) fn too_long(error: &StartError) -> Option<ApiError> {
-    let message = match error {
-        StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
-            // The answer needs room for one token: a prompt as long as the context is too long,
-            // too.
-            let needed = tokens + 1;
-            format!("prompt is too long: {needed} tokens > {context} maximum, one of them for the answer")
-        }
-        StartError::Prompt(RenderError::TooLong { bytes, limit }) => {
-            format!("prompt is too long: {bytes} bytes > {limit} maximum")
-        }
-        _ => return None,
-    };
-    Some(ApiError::invalid("messages".to_owned(), message).with_code("context_length_exceeded"))
-}
-
 /// The failure of an answer in which the model called `tool` with arguments that aren't a JSON
 /// object.
 pub(super) fn no_object(tool: &str) -> TurnFailure {
@@ -118,8 +96,8 @@ pub(super) fn no_object(tool: &str) -> TurnFailure {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{SubmitError, error_body, too_long};
-    use crate::error::ApiError;
+    use super::super::super::error::ApiError;
+    use super::error_body;
 
     #[test]
     fn refusals_have_anthropics_shape_and_types() {
@@ -137,15 +115,5 @@ mod tests {
             let expected = json!({ "type": "error", "error": { "type": kind, "message": error.message }, "request_id": "req_1" });
             assert_eq!(body, expected);
         }
-    }
-
-    #[test]
-    fn prompt_over_context_is_told_as_agents_expect() {
-        let error = too_long(&SubmitError::PromptLength { tokens: 200, context: 200 }.into()).unwrap();
-        assert_eq!(
-            (error.status, error.message.as_str()),
-            (400, "prompt is too long: 201 tokens > 200 maximum, one of them for the answer")
-        );
-        assert_eq!(too_long(&SubmitError::Stopped.into()), None);
     }
 }

@@ -14,7 +14,7 @@ mod tools;
 pub mod validator;
 
 pub use error::error_body;
-pub(super) use error::{error_schema, too_long};
+pub(super) use error::error_schema;
 pub use events::counted;
 pub(super) use events::{answer, count_answer};
 pub use machine::MessagesMachine;

@@ -169,11 +169,7 @@ impl ToolBounds {
     /// The server's bounds, for one request.
     pub(crate) fn new(defaults: &Defaults) -> Self {
         let limits = &defaults.limits;
-        Self {
-            tools: limits.tools,
-            values: limits.tool_values,
-            bytes: defaults.prompt_limits.conversation_bytes(defaults.context),
-        }
+        Self { tools: limits.tools, values: limits.tool_values, bytes: defaults.tool_bytes }
     }
 }
 

@@ -158,6 +158,12 @@ impl Model {
         self.served.source.info().context
     }
 
+    /// Most bytes that a conversation may have, and its tools once more: with more, its tokens don't
+    /// fit into the context.
+    pub fn most_conversation_bytes(&self) -> usize {
+        self.served.tokenizer.most_bytes(self.context())
+    }
+
     /// Bytes that the compiled grammars of all models hold.
     pub fn grammar_bytes(&self) -> usize {
         self.served.grammars.held_bytes()

@@ -187,10 +187,10 @@ impl Served {
             let excess = match (&prompt, job.truncation) {
                 (_, Truncation::Disabled) => return prompt,
                 (Ok(prompt), _) if prompt.ids.len() > room => {
-                    let bytes = approximate_bytes(&job.conversation).div_ceil(prompt.ids.len());
-                    (prompt.ids.len() - room).saturating_mul(bytes)
+                    let (bytes, tokens) = (approximate_bytes(&job.conversation), prompt.ids.len());
+                    bytes.saturating_mul(tokens - room).div_ceil(tokens)
                 }
-                (Err(RenderError::TooLong { bytes, limit }), _) => bytes - limit,
+                (Err(RenderError::TooLong(error)), _) => error.bytes.saturating_sub(error.read),
                 _ => return prompt,
             };
             let is_kept = job.truncation == Truncation::BeforeLast;

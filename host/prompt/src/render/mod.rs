@@ -12,6 +12,7 @@ use std::sync::Arc;
 use engine::ModelFiles;
 use jinja::{Origin, Output, Value};
 
+use super::budget::{TokenBudget, TooLong};
 use super::content_forms::ContentForms;
 use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
@@ -61,15 +62,9 @@ pub enum RenderError {
     /// The template can't take this conversation, for this reason.
     #[error("this model's chat template can't take this conversation: {0}")]
     Conversation(String),
-    /// The conversation or the prompt has more bytes than the context may hold; it was not
-    /// tokenised.
-    #[error("the prompt has {bytes} bytes, more than the {limit} that this model's context may hold")]
-    TooLong {
-        /// Size of the conversation or of the prompt in bytes.
-        bytes: usize,
-        /// Maximum size in bytes.
-        limit: usize,
-    },
+    /// The prompt has more tokens than the context, and was not tokenised to its end.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
     /// The tokenizer can't encode the text.
     #[error(transparent)]
     Tokenize(#[from] TokenizeError),
@@ -102,8 +97,7 @@ pub struct ChatFormat {
     builtin_tools: bool,
     /// Time of the probes at load.
     probe_time: ProbeTime,
-    max_prompt_bytes: usize,
-    max_conversation_bytes: usize,
+    budget: TokenBudget,
 }
 
 /// Prompt of a conversation: what comes before the turn to generate, and the turn's opening.
@@ -159,8 +153,7 @@ impl ChatFormat {
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
             probe_time: ProbeTime::new(limits),
-            max_prompt_bytes: limits.prompt_bytes(context),
-            max_conversation_bytes: limits.conversation_bytes(context),
+            budget: limits.budget(context),
         };
         let probed = format.probe();
         format.probe_time.check()?;
@@ -176,8 +169,7 @@ impl ChatFormat {
     /// Sets the model's context in tokens, which bounds prompts and conversations.
     #[must_use]
     pub fn with_context(mut self, limits: &PromptLimits, context: usize) -> Self {
-        self.max_prompt_bytes = limits.prompt_bytes(context);
-        self.max_conversation_bytes = limits.conversation_bytes(context);
+        self.budget = limits.budget(context);
         self
     }
 
@@ -201,21 +193,12 @@ impl ChatFormat {
         arguments: &[(String, serde_json::Value)],
         opening: Opening,
     ) -> Result<Prompt, RenderError> {
-        let (bytes, limit) = (approximate_bytes(conversation), self.max_conversation_bytes);
-        if bytes > limit {
-            // Checked before the template runs, which would get a copy of the text and write
-            // another.
-            return Err(RenderError::TooLong { bytes, limit });
-        }
+        // Checked before the template runs, which would get a copy of the text and write another.
+        self.tokenizer.check_conversation(approximate_bytes(conversation), self.budget)?;
         let Rendered { before: mut segments, turn } = self.run(conversation, arguments, opening, None)?;
         let generation_prompt = turn.iter().map(replayed).collect();
         join(&mut segments, turn);
-        let (bytes, limit) =
-            (segments.iter().map(|segment| segment.text().len()).sum(), self.max_prompt_bytes);
-        if bytes > limit {
-            return Err(RenderError::TooLong { bytes, limit });
-        }
-        Ok(Prompt { ids: self.tokenizer.encode_segments(&segments)?, generation_prompt })
+        Ok(Prompt { ids: self.tokenizer.encode_prompt(&segments, self.budget)?, generation_prompt })
     }
 
     fn run(

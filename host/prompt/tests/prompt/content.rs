@@ -3,7 +3,7 @@
 
 use crate::common::{conversation, format, generation_prompt, text, tokenizer};
 use prompt::PromptLimits;
-use prompt::{ChatFiles, ChatFormat, Content, HistoryCall, Message, Opening, Role};
+use prompt::{ChatFiles, ChatFormat, Content, HistoryCall, Message, Opening, RenderError, Role};
 
 /// Ways to write `m.content`, and what a template that writes it so makes of a string and of lists:
 /// see `CONTENTS`.
@@ -188,6 +188,7 @@ fn many_small_parts_count_as_the_memory_they_take() {
     };
     let few = format.render(&parts(10), &[], Opening::NewTurn).unwrap();
     assert_eq!(text(&few), "user:;");
-    let error = format.render(&parts(1000), &[], Opening::NewTurn).unwrap_err();
-    assert!(error.to_string().contains("the prompt has 16999 bytes"), "{error}");
+    let error = format.render(&parts(10_000), &[], Opening::NewTurn).unwrap_err();
+    let RenderError::TooLong(error) = error else { panic!("{error}") };
+    assert_eq!(error.bytes, 169_999);
 }

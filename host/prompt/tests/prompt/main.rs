@@ -11,6 +11,7 @@ mod files;
 mod gguf;
 mod goldens;
 mod growth;
+mod pieces;
 mod segments;
 mod template;
 mod tiktoken;

@@ -1,11 +1,8 @@
 //! Where the turn to generate begins in the prompt, and which part of the prompt is replayed to the
 //! parser.
 
-use crate::common::{
-    chat_files, conversation, format, generation_prompt, model_files, model_format, text, tokenizer,
-};
-use prompt::PromptLimits;
-use prompt::{ChatFormat, Message, Opening, Prompt, RenderError, Role};
+use crate::common::{conversation, format, generation_prompt, model_format, text, tokenizer};
+use prompt::{ChatFormat, Message, Opening, Prompt, Role};
 use serde_json::{Value, json};
 
 fn user() -> Message {
@@ -110,16 +107,6 @@ fn only_an_assistants_text_can_be_continued() {
     let messages = vec![user(), Message::text(Role::Assistant, "Once")];
     let error = deaf.render(&conversation(messages), &[], Opening::ContinueLast).unwrap_err();
     assert!(error.to_string().contains("drops the text"), "{error}");
-}
-
-#[test]
-fn prompt_beyond_the_context_is_not_tokenised() {
-    let format =
-        ChatFormat::load(&model_files(), &chat_files(), tokenizer(), &PromptLimits::default(), 100).unwrap();
-    let error = format
-        .render(&conversation(vec![Message::text(Role::User, "x".repeat(900))]), &[], Opening::NewTurn)
-        .unwrap_err();
-    assert!(matches!(error, RenderError::TooLong { bytes: 901.., limit: 800 }), "{error}");
 }
 
 #[test]
