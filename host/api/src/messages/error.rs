@@ -96,8 +96,8 @@ pub(super) fn no_object(tool: &str) -> TurnFailure {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::super::error::ApiError;
     use super::error_body;
+    use crate::error::ApiError;
 
     #[test]
     fn refusals_have_anthropics_shape_and_types() {

@@ -12,14 +12,14 @@ use model::{EngineChoice, ExaminedParser, Examiner, ModelOptions, SharedOptions}
 use net::printable::Escaped;
 use serde_json::{Value, json};
 
-use super::super::cache::CacheArgument;
-use super::super::one_line;
-use super::super::progress::show;
-use super::super::stderr;
-use super::super::table::Table;
+use crate::cli::cache::CacheArgument;
+use crate::cli::one_line;
+use crate::cli::progress::show;
+use crate::cli::stderr;
+use crate::cli::table::Table;
 
 #[derive(clap::Args)]
-pub(in super::super) struct ModelsArguments {
+pub(in crate::cli) struct ModelsArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -36,7 +36,7 @@ struct Listed {
     parser: Result<ExaminedParser, String>,
 }
 
-pub(in super::super) fn list(arguments: &ModelsArguments) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn list(arguments: &ModelsArguments) -> anyhow::Result<ExitCode> {
     let Inventory { folder, models, bytes } = inventory()?;
     let parsers = ParserFinder::new(arguments);
     let models: Vec<Listed> = models.into_iter().map(|model| parsers.listed(model)).collect();

@@ -8,11 +8,11 @@ use anyhow::bail;
 use hub::{HubName, Removal, size};
 use net::printable::Escaped;
 
-use super::super::pull::hub_name;
-use super::super::stderr;
+use crate::cli::pull::hub_name;
+use crate::cli::stderr;
 
 #[derive(clap::Args)]
-pub(in super::super) struct RmArguments {
+pub(in crate::cli) struct RmArguments {
     /// Models, as `host models` names them: ORG/NAME for all that the cache has of a repository, with
     /// @REVISION for a branch, a tag or a commit alone, with :QUANT or :FILE.gguf for a GGUF file alone.
     #[arg(required = true, value_name = "ORG/NAME[@REVISION][:QUANT]", value_parser = hub_name)]
@@ -23,7 +23,7 @@ pub(in super::super) struct RmArguments {
 }
 
 /// Removes the models, one after the other. The exit status is 1 if the user doesn't want one removed.
-pub(in super::super) fn remove(arguments: &RmArguments) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn remove(arguments: &RmArguments) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for name in &arguments.models {
         let removal = Removal::plan(name)?;

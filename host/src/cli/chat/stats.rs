@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::super::client::Figures;
+use crate::cli::client::Figures;
 
 /// Figures of a chat's answers.
 #[derive(Default)]

@@ -38,9 +38,9 @@ pub(in crate::cli) struct Finished {
     /// The response object, as far as the server sent it.
     pub(in crate::cli) response: Map<String, Value>,
     /// The items that the model wrote.
-    pub(in super::super) items: Vec<Value>,
+    pub(in crate::cli) items: Vec<Value>,
     /// Tokens and times.
-    pub(in super::super) figures: Figures,
+    pub(in crate::cli) figures: Figures,
 }
 
 /// An answer that is being read.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Sums over answers: tokens as the server counts them, times since each request was sent.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in super::super) struct Figures {
+pub(in crate::cli) struct Figures {
     answers: u32,
     input: u64,
     cached: u64,

@@ -54,7 +54,7 @@ pub(in crate::cli) struct ModelServer {
     /// Most tokens of prompt and answer together, if the server says.
     pub(in crate::cli) context: Option<u64>,
     /// Labels of the tool servers that the server in this process has.
-    pub(in super::super) tool_servers: Vec<String>,
+    pub(in crate::cli) tool_servers: Vec<String>,
     /// The models that the server lists, if the one that was named isn't among them. It may be served
     /// all the same: the server decides.
     listed_others: Vec<String>,
@@ -146,7 +146,7 @@ impl ModelServer {
     }
 
     /// Which models the server lists, if the one that was named isn't among them: the first few.
-    pub(in super::super) fn unlisted(&self) -> Option<String> {
+    pub(in crate::cli) fn unlisted(&self) -> Option<String> {
         if self.listed_others.is_empty() {
             return None;
         }
