@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields::NO_THREADS;
+use crate::error::ApiError;
 use net::printable::printable;
 use turn::TurnFailure;
 
