@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run -p gguf --example show -- model.gguf
 //! ```
+#![expect(clippy::print_stdout, reason = "the output")]
 
 use std::error::Error;
 use std::fs::File;

@@ -142,8 +142,8 @@ fn part(repository: &Repository, name: &HubName) -> Result<Part, HubError> {
         lacks(format!("the cache has no revision {} of it: host models lists what there is", name.revision()))
     })?;
     let files = &repository.snapshots[commit];
-    let paths = match name.gguf() {
-        None => BTreeSet::from_iter(files.iter().map(|file| file.path.clone())),
+    let paths: BTreeSet<_> = match name.gguf() {
+        None => files.iter().map(|file| file.path.clone()).collect(),
         Some(selector) => {
             let present = files.iter().filter_map(|file| Some((file.path.to_str()?, file.bytes?)));
             let models = gguf::models(present);

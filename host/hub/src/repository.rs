@@ -160,7 +160,7 @@ fn snapshot(folder: &Folder, blobs: &BTreeMap<String, Entry>) -> io::Result<Vec<
 /// repository's own.
 fn blob_of(path: &Path, target: &Path) -> Option<String> {
     let mut parts = target.components();
-    for _ in 0..path.components().count() + 1 {
+    for _ in 0..=path.components().count() {
         (parts.next()? == Component::ParentDir).then_some(())?;
     }
     let is_blobs = parts.next()? == Component::Normal(BLOBS.as_ref());

@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run -p jinja --example render -- chat_template.jinja request.json
 //! ```
+#![expect(clippy::print_stdout, reason = "the output")]
 
 use std::collections::HashMap;
 use std::error::Error;

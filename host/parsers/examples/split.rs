@@ -3,6 +3,7 @@
 //! ```sh
 //! printf '<think>Two and two.</think>Four.' | cargo run -p parsers --example split -- plugins/qwen3.wasm
 //! ```
+#![expect(clippy::print_stdout, reason = "the output")]
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -50,7 +50,8 @@ fn as_lines(commit: Option<&str>) -> String {
         ("contract", format!("{contract} (sluice:parser@{}{draft})", contract.package()))
     }));
     lines.extend(engines().map(|(name, what)| ("engine", format!("{name}: {what}"))));
-    lines.into_iter().map(|(what, value)| format!("{what:8} {value}\n")).collect()
+    let lines: Vec<_> = lines.into_iter().map(|(what, value)| format!("{what:8} {value}\n")).collect();
+    lines.concat()
 }
 
 fn as_json(commit: Option<&str>) -> String {

@@ -4,6 +4,7 @@
 //! ```sh
 //! printf '<think>Two and two.</think>Four.' | cargo run -p turn --example think
 //! ```
+#![expect(clippy::print_stdout, reason = "the output")]
 
 use std::error::Error;
 

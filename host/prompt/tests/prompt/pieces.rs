@@ -145,10 +145,11 @@ fn sections_between_control_tokens_are_those_of_the_whole() {
         let messages = texts().into_iter().map(|text| Message::text(Role::User, text));
         let messages: Vec<Message> =
             messages.filter(|message| !message.content.joined().contains("<|")).collect();
-        let written: String = messages
+        let written: Vec<_> = messages
             .iter()
             .map(|m| format!("<|im_start|>user\n{}<|im_end|>\n", m.content.joined()))
             .collect();
+        let written = written.concat();
         let ids = format.render(&conversation(messages), &[], Opening::NewTurn).unwrap().ids;
         assert!(ids == tokenizer.encode_with_added(&written).unwrap());
     }

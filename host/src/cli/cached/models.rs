@@ -154,7 +154,8 @@ fn table(models: &[Listed], folder: &str, bytes: u64) -> String {
         table.row(listed.row(now));
     }
     let remarks = models.iter().filter_map(|listed| Some((&listed.model.name, listed.remark()?)));
-    let remarks: String = remarks.map(|(name, why)| format!("{name}: {}\n", Escaped(why))).collect();
+    let remarks: Vec<_> = remarks.map(|(name, why)| format!("{name}: {}\n", Escaped(why))).collect();
+    let remarks = remarks.concat();
     format!("{table}{remarks}{} in {}\n", size(bytes), Escaped(folder))
 }
 

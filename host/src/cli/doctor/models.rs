@@ -26,17 +26,16 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let Some(examiner) = findings.value("model", examiner) else { return };
     let mut need = 0;
     for options in std::iter::once(&first).chain(&others) {
-        let examined = examiner.examine(options).map_err(with_switch);
-        let examined =
-            if others.is_empty() { examined } else { examined.context(options.served_names[0].clone()) };
-        if let Err(error) = &examined
+        let found = examiner.examine(options).map_err(with_switch);
+        let found = if others.is_empty() { found } else { found.context(options.served_names[0].clone()) };
+        if let Err(error) = &found
             && is_to_download(error)
         {
             findings.warn("model", format!("{error:#}, or the start downloads it"));
             continue;
         }
-        let Some(examined) = findings.value("model", examined) else { continue };
-        need += show(findings, &examined);
+        let Some(found) = findings.value("model", found) else { continue };
+        need += show(findings, &found);
     }
     if let Some(free) = free_memory(Path::new("/")) {
         let (level, advice) = if need > free {

@@ -93,8 +93,8 @@ fn examined(models: &ModelArguments) -> anyhow::Result<Endpoint> {
     let (options, others) = models.models()?;
     ensure!(others.is_empty(), "--model: an agent takes one model");
     let examiner = Examiner::new(&models.shared(1), &ModelLimits::default()).map_err(with_switch)?;
-    let examined = examiner.examine(&options).map_err(with_switch)?;
-    let context = u64::try_from(examined.context).context("the context")?;
-    let model = options.served_names.into_iter().next().unwrap_or(examined.name);
+    let found = examiner.examine(&options).map_err(with_switch)?;
+    let context = u64::try_from(found.context).context("the context")?;
+    let model = options.served_names.into_iter().next().unwrap_or(found.name);
     Ok(Endpoint { url: SERVED.to_owned(), model, context: Some(context) })
 }
