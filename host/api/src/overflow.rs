@@ -9,7 +9,7 @@ use engine::SubmitError;
 
 use super::error::ApiError;
 use model::StartError;
-use prompt::{RenderError, TooLong};
+use prompt::{PromptTooLong, RenderError};
 
 /// A prompt that leaves no room in the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Overflow {
             StartError::Engine(SubmitError::PromptLength { tokens, context }) if tokens > 0 => {
                 Some(Self::exactly(tokens, context))
             }
-            StartError::Prompt(RenderError::TooLong(TooLong { tokens, context, .. })) => {
+            StartError::Prompt(RenderError::TooLong(PromptTooLong { tokens, context, .. })) => {
                 Some(Self { tokens, or_more: true, context })
             }
             _ => None,
@@ -72,7 +72,7 @@ fn refusal(param: &str, message: String) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Overflow, RenderError, StartError, SubmitError, TooLong};
+    use super::{Overflow, PromptTooLong, RenderError, StartError, SubmitError};
 
     fn told(error: impl Into<StartError>) -> Option<[String; 2]> {
         let overflow = Overflow::of(&error.into())?;
@@ -101,7 +101,7 @@ mod tests {
                 "prompt is too long: 200 tokens > 199 maximum".to_owned(),
             ]
         );
-        let cut = TooLong { tokens: 300, context: 200, bytes: 9000, read: 1000 };
+        let cut = PromptTooLong { tokens: 300, context: 200, bytes: 9000, read: 1000 };
         assert_eq!(
             told(RenderError::TooLong(cut)).unwrap(),
             [

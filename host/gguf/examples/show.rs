@@ -2,7 +2,7 @@
 //! tensor's place, type, shape and name, in the file's order. Only the header is read.
 //!
 //! ```sh
-//! cargo run -p gguf --example show -- model.gguf
+//! cargo run --release -p gguf --example show -- model.gguf
 //! ```
 #![expect(clippy::print_stdout, reason = "the output")]
 

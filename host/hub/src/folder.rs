@@ -25,7 +25,7 @@ pub(super) struct Folder(OwnedFd);
 /// What a folder has under a name.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     /// Size of a file, in bytes; 0 of anything else.
     pub(super) bytes: u64,
     /// Bytes that the disk gets back if it is removed: none if the file has another name elsewhere.
@@ -34,7 +34,7 @@ pub(super) struct Entry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Folder,
     File,
     Link,
@@ -52,7 +52,7 @@ impl Folder {
     /// Opens the folder `name` in it.
     pub(super) fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = name.as_ref();
-        if self.entry(name)?.kind == Kind::Link {
+        if self.entry(name)?.kind == EntryKind::Link {
             return Err(io::Error::other("a symbolic link, which is not followed: remove it by hand"));
         }
         Ok(Self(self.open_entry(name, OFlags::RDONLY | OFlags::DIRECTORY)?))
@@ -96,7 +96,7 @@ impl Folder {
     fn walk_below(&self, above: &Path, depth: usize, visit: &mut dyn FnMut(&Path, &Entry)) -> io::Result<()> {
         for (name, entry) in self.entries()? {
             let path = above.join(&name);
-            if entry.kind == Kind::Folder {
+            if entry.kind == EntryKind::Folder {
                 self.enter(&name)?.walk_below(&path, less(depth)?, visit)?;
             } else {
                 visit(&path, &entry);
@@ -119,7 +119,7 @@ impl Folder {
 
     /// The text of a file of at most `most` bytes.
     pub(super) fn text(&self, name: impl AsRef<OsStr>, most: u64) -> io::Result<String> {
-        if self.entry(&name)?.kind != Kind::File {
+        if self.entry(&name)?.kind != EntryKind::File {
             return Err(io::Error::other("no regular file"));
         }
         bounded::text_of(File::from(self.open_entry(name.as_ref(), OFlags::RDONLY | OFlags::NONBLOCK)?), most)
@@ -154,7 +154,7 @@ impl Folder {
     }
 
     fn remove_below(&self, name: &OsStr, depth: usize) -> io::Result<u64> {
-        if self.entry(name)?.kind != Kind::Folder {
+        if self.entry(name)?.kind != EntryKind::Folder {
             return self.remove(name);
         }
         let (folder, mut freed) = (self.enter(name)?, 0_u64);
@@ -181,12 +181,12 @@ impl Folder {
 impl Entry {
     fn of(metadata: &Metadata) -> Self {
         let kind = match metadata.file_type() {
-            kind if kind.is_dir() => Kind::Folder,
-            kind if kind.is_file() => Kind::File,
-            kind if kind.is_symlink() => Kind::Link,
-            _ => Kind::Other,
+            kind if kind.is_dir() => EntryKind::Folder,
+            kind if kind.is_file() => EntryKind::File,
+            kind if kind.is_symlink() => EntryKind::Link,
+            _ => EntryKind::Other,
         };
-        let bytes = if kind == Kind::File { metadata.len() } else { 0 };
+        let bytes = if kind == EntryKind::File { metadata.len() } else { 0 };
         let freed = if metadata.nlink() > 1 { 0 } else { bytes };
         Self { kind, bytes, freed, modified: metadata.modified().ok() }
     }
@@ -224,8 +224,8 @@ mod tests {
         let folder = Folder::open(inside.path()).unwrap();
         let mut found = Vec::new();
         folder.walk(&mut |path, entry| found.push((path.display().to_string(), entry.kind))).unwrap();
-        let link = |name: &str| (format!("a/{name}"), Kind::Link);
-        let file = ("a/b/file".to_owned(), Kind::File);
+        let link = |name: &str| (format!("a/{name}"), EntryKind::Link);
+        let file = ("a/b/file".to_owned(), EntryKind::File);
         assert_eq!(found, [file, link("kept"), link("out"), link("self"), link("up")]);
         let a = folder.enter("a").unwrap();
         assert!(["out", "up", "self", "b/file", "..", ".", ""].iter().all(|name| a.enter(name).is_err()));

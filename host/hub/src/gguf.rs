@@ -7,6 +7,7 @@ use engine::split_gguf_name;
 
 use super::name::{GgufSelector, is_gguf, is_plain_path, stem};
 use super::size::size;
+use net::printable::first_of;
 
 /// Parts of the names of files that are no models: projectors of images, statistics, and draft
 /// heads (as llama.cpp leaves them out).
@@ -151,14 +152,12 @@ fn list<'a>(mut models: Vec<&'a GgufModel>, name: impl Fn(&'a GgufModel) -> &'a 
     for model in &models {
         *counts.entry(name(model).to_ascii_lowercase()).or_default() += 1;
     }
-    let shown = models.iter().take(SHOWN).map(|model| {
+    let shown = models.iter().map(|model| {
         let is_unique = |text: &&str| counts.get(&text.to_ascii_lowercase()) == Some(&1);
         let text = Some(name(model)).filter(is_unique).unwrap_or(&model.paths[0]);
         format!("{text} ({})", size(model.bytes))
     });
-    let shown: Vec<_> = shown.collect();
-    let more = if models.len() > SHOWN { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
+    first_of(shown, SHOWN)
 }
 
 #[cfg(test)]

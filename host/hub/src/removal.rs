@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::cache::{LOCKS, cache_directory, folder_name, lock_name};
-use super::folder::Kind;
+use super::folder::EntryKind;
 use super::gguf::{self, NoChoice};
 use super::repository::{BLOBS, REFERENCES, Repository, SNAPSHOTS, SnapshotFile, below};
 use super::similar::similar;
@@ -19,7 +19,7 @@ use super::{HubError, HubName};
 /// A removal that is planned. Nobody else downloads what it removes while this value lives.
 pub struct Removal {
     repository: Repository,
-    part: Part,
+    part: RemovedPart,
     /// References that name what is removed.
     references: Vec<String>,
     /// Contents that nothing else refers to.
@@ -29,7 +29,7 @@ pub struct Removal {
 }
 
 /// What is removed of a repository.
-enum Part {
+enum RemovedPart {
     /// All of it: every revision, and what broke off.
     Repository,
     Snapshot(String),
@@ -69,13 +69,13 @@ impl Removal {
     pub fn what(&self) -> String {
         let folder = self.repository.path.display();
         match &self.part {
-            Part::Repository => match self.repository.snapshots.len() {
+            RemovedPart::Repository => match self.repository.snapshots.len() {
                 0 => format!("what was downloaded of it, in {folder}"),
                 1 => format!("all of it, in {folder}"),
                 revisions => format!("all {revisions} revisions of it, in {folder}"),
             },
-            Part::Snapshot(commit) => format!("commit {commit}, in {folder}"),
-            Part::Files(commit, paths) => {
+            RemovedPart::Snapshot(commit) => format!("commit {commit}, in {folder}"),
+            RemovedPart::Files(commit, paths) => {
                 let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
                 format!("{} of commit {commit}, in {folder}", paths.join(", "))
             }
@@ -98,14 +98,14 @@ impl Removal {
             free(self.remove_file(REFERENCES, Path::new(reference)))?;
         }
         match &self.part {
-            Part::Repository => {
+            RemovedPart::Repository => {
                 for part in [REFERENCES, SNAPSHOTS, BLOBS] {
                     free(present(open.remove_all(part)))?;
                 }
                 free(root.remove_all(folder))?;
             }
-            Part::Snapshot(commit) => free(open.enter(SNAPSHOTS)?.remove_all(commit))?,
-            Part::Files(commit, paths) => {
+            RemovedPart::Snapshot(commit) => free(open.enter(SNAPSHOTS)?.remove_all(commit))?,
+            RemovedPart::Files(commit, paths) => {
                 for path in paths {
                     free(self.remove_file(SNAPSHOTS, &Path::new(commit).join(path)))?;
                 }
@@ -133,9 +133,9 @@ impl Removal {
 }
 
 /// What the name means.
-fn part(repository: &Repository, name: &HubName) -> Result<Part, HubError> {
+fn part(repository: &Repository, name: &HubName) -> Result<RemovedPart, HubError> {
     if name.is_repository() {
-        return Ok(Part::Repository);
+        return Ok(RemovedPart::Repository);
     }
     let lacks = |reason: String| HubError::NoModel { name: repository.name.clone(), reason };
     let commit = repository.commit(name.revision()).ok_or_else(|| {
@@ -156,27 +156,27 @@ fn part(repository: &Repository, name: &HubName) -> Result<Part, HubError> {
     };
     let commit = commit.to_owned();
     if files.iter().any(|file| !paths.contains(&file.path)) {
-        return Ok(Part::Files(commit, paths.into_iter().collect()));
+        return Ok(RemovedPart::Files(commit, paths.into_iter().collect()));
     }
     // A repository without snapshots and contents is no more than empty folders.
-    let part = Part::Snapshot(commit);
+    let part = RemovedPart::Snapshot(commit);
     let is_last = repository.snapshots.len() == 1 && blobs(repository, &part).len() == repository.blobs.len();
-    Ok(if is_last { Part::Repository } else { part })
+    Ok(if is_last { RemovedPart::Repository } else { part })
 }
 
-fn references(repository: &Repository, part: &Part) -> Vec<String> {
-    let Part::Snapshot(removed) = part else { return Vec::new() };
+fn references(repository: &Repository, part: &RemovedPart) -> Vec<String> {
+    let RemovedPart::Snapshot(removed) = part else { return Vec::new() };
     let named = repository.references.iter().filter(|(_, commit)| *commit == removed);
     named.map(|(name, _)| name.clone()).collect()
 }
 
 /// Contents that only files of a removed snapshot refer to; a repository is removed with all its
 /// contents.
-fn blobs(repository: &Repository, part: &Part) -> Vec<String> {
+fn blobs(repository: &Repository, part: &RemovedPart) -> Vec<String> {
     let is_removed = |commit: &String, file: &SnapshotFile| match part {
-        Part::Repository => false,
-        Part::Snapshot(removed) => commit == removed,
-        Part::Files(removed, paths) => commit == removed && paths.contains(&file.path),
+        RemovedPart::Repository => false,
+        RemovedPart::Snapshot(removed) => commit == removed,
+        RemovedPart::Files(removed, paths) => commit == removed && paths.contains(&file.path),
     };
     let files = || {
         repository.snapshots.iter().flat_map(|(commit, files)| files.iter().map(move |file| (commit, file)))
@@ -193,7 +193,7 @@ fn blobs(repository: &Repository, part: &Part) -> Vec<String> {
 /// The locks on what is removed. Those that no download has made yet can't be held.
 fn locks(
     repository: &Repository,
-    part: &Part,
+    part: &RemovedPart,
     blobs: &[String],
     name: &HubName,
 ) -> Result<Vec<File>, HubError> {
@@ -203,10 +203,10 @@ fn locks(
     let folder = locks.map(|locks| below(&locks, &repository.folder)).transpose().map_err(fault)?.flatten();
     let Some(folder) = folder else { return Ok(Vec::new()) };
     let wanted: BTreeSet<String> = blobs.iter().map(|blob| lock_name(blob)).collect();
-    let is_wanted = |file: &str| matches!(part, Part::Repository) || wanted.contains(file);
+    let is_wanted = |file: &str| matches!(part, RemovedPart::Repository) || wanted.contains(file);
     let mut held = Vec::new();
     for (file, entry) in folder.entries().map_err(fault)? {
-        if entry.kind != Kind::File || !file.to_str().is_some_and(is_wanted) {
+        if entry.kind != EntryKind::File || !file.to_str().is_some_and(is_wanted) {
             continue;
         }
         let lock = folder.file(&file).map_err(fault)?;
@@ -220,19 +220,19 @@ fn locks(
 }
 
 /// Bytes that the disk gets back: files with another name elsewhere free nothing.
-fn bytes(repository: &Repository, part: &Part, blobs: &[String]) -> io::Result<u64> {
+fn bytes(repository: &Repository, part: &RemovedPart, blobs: &[String]) -> io::Result<u64> {
     let contents = blobs.iter().filter_map(|blob| repository.blobs.get(blob)).map(|blob| blob.freed);
     let mut bytes = contents.fold(0, u64::saturating_add);
     let mut add = |path: &Path, freed: u64| {
         let is_removed = match part {
-            Part::Files(_, paths) => paths.iter().any(|removed| removed == path),
-            Part::Repository | Part::Snapshot(_) => true,
+            RemovedPart::Files(_, paths) => paths.iter().any(|removed| removed == path),
+            RemovedPart::Repository | RemovedPart::Snapshot(_) => true,
         };
         bytes = bytes.saturating_add(if is_removed { freed } else { 0 });
     };
     match part {
-        Part::Repository => repository.open.walk(&mut |path, entry| add(path, entry.freed))?,
-        Part::Snapshot(commit) | Part::Files(commit, _) => {
+        RemovedPart::Repository => repository.open.walk(&mut |path, entry| add(path, entry.freed))?,
+        RemovedPart::Snapshot(commit) | RemovedPart::Files(commit, _) => {
             let snapshot = repository.open.enter(SNAPSHOTS)?.enter(commit)?;
             snapshot.walk(&mut |path, entry| add(path, entry.freed))?;
         }

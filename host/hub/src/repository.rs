@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use super::HubName;
 use super::cache::{cache_directory, folder_name, repository_name};
-use super::folder::{Entry, Folder, Kind};
+use super::folder::{Entry, EntryKind, Folder};
 use super::name::is_commit;
 
 pub(super) const REFERENCES: &str = "refs";
@@ -59,7 +59,7 @@ pub(super) fn repositories() -> io::Result<Vec<String>> {
         root => root?,
     };
     let entries = root.entries()?.into_iter();
-    let folders = entries.filter(|(_, entry)| matches!(entry.kind, Kind::Folder | Kind::Link));
+    let folders = entries.filter(|(_, entry)| matches!(entry.kind, EntryKind::Folder | EntryKind::Link));
     Ok(folders.filter_map(|(name, _)| repository_name(name.to_str()?)).collect())
 }
 
@@ -116,7 +116,7 @@ pub(super) fn below(folder: &Folder, name: &str) -> io::Result<Option<Folder>> {
 
 fn blobs(repository: &Folder) -> io::Result<BTreeMap<String, Entry>> {
     let Some(folder) = below(repository, BLOBS)? else { return Ok(BTreeMap::new()) };
-    let files = folder.entries()?.into_iter().filter(|(_, entry)| entry.kind == Kind::File);
+    let files = folder.entries()?.into_iter().filter(|(_, entry)| entry.kind == EntryKind::File);
     Ok(files.filter_map(|(name, entry)| Some((name.into_string().ok()?, entry))).collect())
 }
 
@@ -127,7 +127,8 @@ fn snapshots(
     let Some(folder) = below(repository, SNAPSHOTS)? else { return Ok(BTreeMap::new()) };
     let mut snapshots = BTreeMap::new();
     for (name, entry) in folder.entries()? {
-        let Some(commit) = name.to_str().filter(|name| is_commit(name) && entry.kind == Kind::Folder) else {
+        let Some(commit) = name.to_str().filter(|name| is_commit(name) && entry.kind == EntryKind::Folder)
+        else {
             continue;
         };
         snapshots.insert(commit.to_owned(), snapshot(&folder.enter(commit)?, blobs)?);
@@ -140,7 +141,7 @@ fn snapshot(folder: &Folder, blobs: &BTreeMap<String, Entry>) -> io::Result<Vec<
     folder.walk(&mut |path, entry| files.push((path.to_owned(), entry.clone())))?;
     let mut read = Vec::with_capacity(files.len());
     for (path, entry) in files {
-        let blob = if entry.kind == Kind::Link {
+        let blob = if entry.kind == EntryKind::Link {
             let (folder, name) = folder.folder_of(&path)?;
             blob_of(&path, &folder.target(name)?)
         } else {
@@ -148,7 +149,7 @@ fn snapshot(folder: &Folder, blobs: &BTreeMap<String, Entry>) -> io::Result<Vec<
         };
         let content = match &blob {
             Some(blob) => blobs.get(blob),
-            None => Some(&entry).filter(|entry| entry.kind == Kind::File),
+            None => Some(&entry).filter(|entry| entry.kind == EntryKind::File),
         };
         let (bytes, modified) = (content.map(|entry| entry.bytes), content.and_then(|entry| entry.modified));
         read.push(SnapshotFile { path, blob, bytes, modified });
@@ -174,7 +175,7 @@ fn references(repository: &Folder) -> io::Result<BTreeMap<String, String>> {
     let Some(folder) = below(repository, REFERENCES)? else { return Ok(BTreeMap::new()) };
     let mut names = Vec::new();
     folder.walk(&mut |path, entry| {
-        names.extend(path.to_str().filter(|_| entry.kind == Kind::File).map(str::to_owned));
+        names.extend(path.to_str().filter(|_| entry.kind == EntryKind::File).map(str::to_owned));
     })?;
     let commit = |name: &String| {
         let (folder, file) = folder.folder_of(Path::new(name)).ok()?;

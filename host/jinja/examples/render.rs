@@ -2,7 +2,7 @@
 //! template wrote and what the request.
 //!
 //! ```sh
-//! cargo run -p jinja --example render -- chat_template.jinja request.json
+//! cargo run --release -p jinja --example render -- chat_template.jinja variables.json
 //! ```
 #![expect(clippy::print_stdout, reason = "the output")]
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::{FileError, GgufFiles, ModelFiles};
 
 use hub::{CachedModel, HubName, hub_name, is_gguf, similar};
+use net::printable::first_of;
 
 /// Name of the embedded model, which is the default. The scripts in its folder make it.
 pub(super) const EMBEDDED_NAME: &str = "qwen3-tiny";
@@ -134,9 +135,7 @@ fn only_gguf_files(directory: &Path) -> Vec<PathBuf> {
 fn names_of(files: &[PathBuf]) -> String {
     const SHOWN: usize = 4;
     let names = files.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy());
-    let shown: Vec<_> = names.take(SHOWN).collect();
-    let more = if files.len() > SHOWN { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
+    first_of(names, SHOWN)
 }
 
 /// Returns the last part of a directory's path, also for `.` and `models/x/`.

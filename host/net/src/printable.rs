@@ -30,6 +30,16 @@ pub fn shortened(text: impl Into<String>, most: usize) -> String {
     text
 }
 
+/// The first `most` of `names`, with an ellipsis where there are more.
+pub fn first_of(names: impl IntoIterator<Item: fmt::Display>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let mut shown: Vec<String> = names.by_ref().take(most).map(|name| name.to_string()).collect();
+    if names.next().is_some() {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
+
 /// Text on one line, whose control characters are written as escapes: a terminal shows it and does
 /// nothing else.
 pub struct Escaped<T>(pub T);
@@ -66,7 +76,7 @@ fn acts(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Escaped, cut, printable, shortened};
+    use super::{Escaped, cut, first_of, printable, shortened};
 
     #[test]
     fn a_terminal_gets_nothing_that_it_acts_on() {
@@ -74,6 +84,12 @@ mod tests {
         let shown = "a\\u{1b}[2J\\u{7}\\u{d}\\u{a}b\\u{9b}31m\\u{202e}\\u{2028}ü\\u{7f}";
         assert_eq!(Escaped(hostile).to_string(), shown);
         assert_eq!(format!("{:?}", Escaped(format_args!("{hostile}"))), shown);
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_told() {
+        let told = [0, 1, 2, 9].map(|last| first_of(1..=last, 2));
+        assert_eq!(told, ["", "1", "1, 2", "1, 2, …"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct TokenBudget {
 /// Error of a prompt that has more tokens than the context, and was not tokenised to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the prompt has at least {tokens} tokens, more than the {context} of this model's context")]
-pub struct TooLong {
+pub struct PromptTooLong {
     /// Tokens that the prompt has at least.
     pub tokens: usize,
     /// Most tokens of prompt and answer together.
@@ -46,11 +46,15 @@ impl IdsWithin {
     ///
     /// # Errors
     /// The prompt has more tokens than the context, and more bytes than are counted.
-    pub(super) fn extend(&mut self, ids: impl IntoIterator<Item = u32>, read: usize) -> Result<(), TooLong> {
+    pub(super) fn extend(
+        &mut self,
+        ids: impl IntoIterator<Item = u32>,
+        read: usize,
+    ) -> Result<(), PromptTooLong> {
         self.ids.extend(ids);
         let (tokens, bytes, context) = (self.ids.len(), self.bytes, self.budget.context);
         if bytes > self.budget.counted_bytes && tokens > context {
-            return Err(TooLong { tokens, context, bytes, read });
+            return Err(PromptTooLong { tokens, context, bytes, read });
         }
         Ok(())
     }

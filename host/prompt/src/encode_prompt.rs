@@ -7,7 +7,7 @@
 use tokenizers::{Encoding, OffsetType};
 
 use super::added::Split;
-use super::budget::{IdsWithin, TokenBudget, TooLong};
+use super::budget::{IdsWithin, PromptTooLong, TokenBudget};
 use super::pieces::{PlacedToken, WHOLE, in_pieces};
 use super::render::RenderError;
 use super::segments::Segment;
@@ -80,7 +80,7 @@ impl Tokenizer {
 
     /// Refuses a conversation of which not even the part that templates show could fit, before it is
     /// copied for one.
-    pub(super) fn check_conversation(&self, bytes: usize, budget: TokenBudget) -> Result<(), TooLong> {
+    pub(super) fn check_conversation(&self, bytes: usize, budget: TokenBudget) -> Result<(), PromptTooLong> {
         self.check_bytes(bytes, UNSEEN_TEXT, budget)
     }
 
@@ -94,7 +94,7 @@ impl Tokenizer {
     /// Refuses `bytes` of text that have more tokens than the context even if all were the longest
     /// one, and if only one of `share` bytes were in the prompt. What is counted to its end isn't
     /// refused.
-    fn check_bytes(&self, bytes: usize, share: usize, budget: TokenBudget) -> Result<(), TooLong> {
+    fn check_bytes(&self, bytes: usize, share: usize, budget: TokenBudget) -> Result<(), PromptTooLong> {
         let Some(longest) = self.longest_token().filter(|_| bytes > budget.counted_bytes) else {
             return Ok(());
         };
@@ -103,7 +103,7 @@ impl Tokenizer {
         if tokens <= context {
             return Ok(());
         }
-        Err(TooLong { tokens, context, bytes, read: of_token.saturating_mul(context) })
+        Err(PromptTooLong { tokens, context, bytes, read: of_token.saturating_mul(context) })
     }
 
     /// Tokens of a part of a section's text. `begins`: it is the beginning of the prompt, which some

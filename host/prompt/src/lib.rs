@@ -32,7 +32,7 @@ mod tokenizer_check;
 mod variables;
 
 pub use added::AddedToken;
-pub use budget::{TokenBudget, TooLong};
+pub use budget::{PromptTooLong, TokenBudget};
 pub use content::Content;
 pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 pub use detokenizer::Detokenizer;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::ModelFiles;
 use jinja::{Origin, Output, Value};
 
-use super::budget::{TokenBudget, TooLong};
+use super::budget::{PromptTooLong, TokenBudget};
 use super::content_forms::ContentForms;
 use super::conversation::Conversation;
 use super::files::{ChatFiles, ChatFilesError};
@@ -64,7 +64,7 @@ pub enum RenderError {
     Conversation(String),
     /// The prompt has more tokens than the context, and was not tokenised to its end.
     #[error(transparent)]
-    TooLong(#[from] TooLong),
+    TooLong(#[from] PromptTooLong),
     /// The tokenizer can't encode the text.
     #[error(transparent)]
     Tokenize(#[from] TokenizeError),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{conversation, format_with, model_files, path, tokenizer};
 use engine::ModelFiles;
-use prompt::{Message, Opening, PromptLimits, RenderError, Role, TokenBudget, Tokenizer, TooLong};
+use prompt::{Message, Opening, PromptLimits, PromptTooLong, RenderError, Role, TokenBudget, Tokenizer};
 use serde_json::{Value, json};
 
 /// Size of the texts: those from 128 KiB on are read in pieces.
@@ -176,7 +176,7 @@ fn tokens_around_a_long_raw_text_are_added_once() {
 }
 
 /// The error of a text that has too many tokens for a context of `context`.
-fn refused(tokenizer: &Arc<Tokenizer>, text: &str, context: usize) -> TooLong {
+fn refused(tokenizer: &Arc<Tokenizer>, text: &str, context: usize) -> PromptTooLong {
     let format = format_with("{{ messages[0].content }}", Arc::clone(tokenizer))
         .with_context(&PromptLimits::default(), context);
     let talk = conversation(vec![Message::text(Role::User, text)]);

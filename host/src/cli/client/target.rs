@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use net::printable::shortened;
+use net::printable::{first_of, shortened};
 use net::{ApiClient, ListedModel, ServerKey, ServerUrl};
 use serde_json::{Map, Value};
 use system::random::hex;
@@ -150,9 +150,7 @@ impl ModelServer {
         if self.listed_others.is_empty() {
             return None;
         }
-        let shown = self.listed_others.iter().take(SHOWN_MODELS).map(String::as_str);
-        let more = if self.listed_others.len() > SHOWN_MODELS { ", …" } else { "" };
-        let shown = shortened(shown.collect::<Vec<_>>().join(", ") + more, SHOWN_BYTES);
+        let shown = shortened(first_of(&self.listed_others, SHOWN_MODELS), SHOWN_BYTES);
         Some(format!("{} lists no model {}, but {shown}", self.url(), self.model))
     }
 
