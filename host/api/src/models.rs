@@ -6,16 +6,16 @@ use serde::Serialize;
 /// A served model, as clients see it.
 #[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct Model {
-    id: String,
+    pub(crate) id: String,
     #[schemars(extend("const" = "model"))]
     object: &'static str,
-    created: u64,
+    pub(crate) created: u64,
     #[schemars(extend("const" = "sluice"))]
     owned_by: &'static str,
     /// Most tokens of prompt and answer together, under vLLM's name.
     max_model_len: usize,
     /// The same, under `OpenRouter`'s name.
-    context_length: usize,
+    pub(crate) context_length: usize,
 }
 
 /// The list of them.
@@ -23,7 +23,7 @@ pub struct Model {
 pub struct ModelList {
     #[schemars(extend("const" = "list"))]
     object: &'static str,
-    data: Vec<Model>,
+    pub(crate) data: Vec<Model>,
 }
 
 impl Model {

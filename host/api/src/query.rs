@@ -4,7 +4,7 @@ use store::{Order, Page};
 
 use super::error::ApiError;
 use super::fields::{Row, Shape};
-use super::json::{Field, Object, OneOf};
+use super::json::{Field, List, Object, OneOf};
 use net::printable::printable;
 
 /// Most elements of a page, and how many it has unless the query says otherwise.
@@ -86,6 +86,29 @@ impl Query {
         number.map(Some).ok_or_else(|| wrong(field, "expected an integer that isn't negative"))
     }
 
+    /// How many elements a page may have.
+    ///
+    /// # Errors
+    /// 400 where it is no number from 1 to `most`.
+    pub(crate) fn limit(&self, field: Field<u32>, most: u16) -> Result<Option<u16>, ApiError> {
+        let Some(text) = self.get(field) else { return Ok(None) };
+        let number = text.parse().ok().filter(|limit| (1..=most).contains(limit));
+        number.map(Some).ok_or_else(|| {
+            let shown: String = printable(text).chars().take(40).collect();
+            wrong(field, &format!("expected an integer from 1 to {most}, got {shown}"))
+        })
+    }
+
+    /// The words of a list, which is written as `NAME=A,B`, `NAME[]=A&NAME[]=B` or with numbers in the
+    /// brackets.
+    pub(crate) fn words(&self, field: Field<List<'_>>) -> impl Iterator<Item = &str> {
+        let name = field.row().name;
+        let is_of = move |key: &str| {
+            key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        };
+        self.0.iter().filter(move |(key, _)| is_of(key)).flat_map(|(_, value)| value.split(','))
+    }
+
     /// The number of the line of a trace that the client has last.
     ///
     /// # Errors
@@ -106,18 +129,10 @@ impl Query {
             Some("desc") => Order::Descending,
             Some(_) => return Err(wrong(ORDER, "expected asc or desc")),
         };
-        let limit = self.get(LIMIT).map_or(Ok(DEFAULT), limit)?;
+        let limit = self.limit(LIMIT, MOST)?.unwrap_or(DEFAULT);
         let after = self.get(AFTER).map(str::to_owned);
         Ok(Page { order, limit: limit.into(), bytes: bytes as u64, after })
     }
-}
-
-fn limit(text: &str) -> Result<u16, ApiError> {
-    let number = text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
-    number.ok_or_else(|| {
-        let shown: String = printable(text).chars().take(40).collect();
-        wrong(LIMIT, &format!("expected an integer from 1 to {MOST}, got {shown}"))
-    })
 }
 
 /// Checks an entry of the query: `rest` is what stands behind the name.
@@ -143,7 +158,8 @@ fn check(row: &Row, rest: &str, value: &str) -> Result<(), ApiError> {
     }
 }
 
-fn wrong<T: Copy>(field: Field<T>, what: &str) -> ApiError {
+/// 400 for the value of a field.
+pub(crate) fn wrong<T: Copy>(field: Field<T>, what: &str) -> ApiError {
     refused(field.row().name, what)
 }
 

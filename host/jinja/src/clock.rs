@@ -30,7 +30,7 @@ pub(crate) fn strftime_now(format: &str) -> String {
 
 /// Formats `seconds` since 1970 by the C library's conversions, unpadded ones such as `%-d`
 /// included. Unknown conversions are copied.
-fn strftime(seconds: u64, format: &str) -> String {
+pub fn strftime(seconds: u64, format: &str) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut chars = format.chars();
     while let Some(c) = chars.next() {

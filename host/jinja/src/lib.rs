@@ -41,6 +41,7 @@ mod strings;
 mod text;
 mod value;
 
+pub use clock::strftime;
 pub use error::{Error, ErrorKind};
 pub use eval::Limits;
 pub use parser::Warning;

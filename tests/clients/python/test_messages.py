@@ -2,6 +2,7 @@
 import asyncio
 
 import anthropic
+import httpx
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from server import Server, replay_file
@@ -157,3 +158,18 @@ def test_thinking_of_another_server_is_taken_and_said(embedded):
     assert "did not sign" in raw.headers["x-sluice-warning"]
     # Without `thinking` in the request the model answers at once, as this protocol's clients expect.
     assert [block.type for block in raw.parse().content] == ["text"]
+
+
+def test_models_are_listed_in_pages(replay):
+    client = client_of(replay)
+    models = list(client.models.list(limit=1))
+    assert [(model.id, model.type, model.display_name, model.lifecycle) for model in models] == [(MODEL, "model", MODEL, "active")]
+    assert client.models.retrieve(MODEL) == models[0]
+    assert models[0].max_input_tokens > 0 and models[0].created_at.year > 2025
+    with pytest.raises(anthropic.NotFoundError) as error:
+        client.models.retrieve("no-such-model")
+    assert error.value.body["error"]["type"] == "not_found_error" and error.value.request_id
+
+
+def test_claude_codes_first_question_needs_no_key(replay):
+    assert httpx.head(f"{replay.address}/api/hello").status_code == 200

@@ -9,6 +9,7 @@ pub(super) mod fields;
 mod input;
 mod input_check;
 mod machine;
+pub(super) mod models;
 mod request;
 mod tools;
 pub mod validator;
@@ -18,6 +19,7 @@ pub(super) use error::error_schema;
 pub use events::counted;
 pub(super) use events::{answer, count_answer};
 pub use machine::MessagesMachine;
+pub use models::{ModelInfo, ModelPage};
 pub use request::MessagesRequest;
 pub use request::{count, read};
 

@@ -3,7 +3,7 @@
 
 use super::endpoint::{Endpoint, ErrorFormat, health, object};
 use crate::schema::AnswerSchemas;
-use crate::{chat, completions, conversations, deleted, messages, models, responses, tokenize};
+use crate::{chat, completions, conversations, deleted, messages, responses, tokenize};
 
 /// All endpoints of the main address.
 pub(crate) const ENDPOINTS: &[Endpoint] = &[
@@ -252,8 +252,9 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/v1/models",
         id: "listModels",
-        summary: "The names that the model is served under",
-        answer: AnswerSchemas::whole::<models::ModelList>,
+        summary: "The names that the models are served under; a page of Anthropic's for clients that send `anthropic-version`",
+        query: messages::models::LIST_QUERY,
+        answer: messages::models::list_answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -261,7 +262,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/models/{id}",
         id: "retrieveModel",
         summary: "One of them; slashes in the name stay as they are",
-        answer: AnswerSchemas::whole::<models::Model>,
+        answer: messages::models::model_answer,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -289,6 +290,15 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Whether the process works, also while it drains",
         open: true,
         answer: health,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/hello",
+        id: "hello",
+        summary: "Whether there is a server: what Claude Code asks before its first request",
+        open: true,
+        answer: object,
         ..Endpoint::NEW
     },
     Endpoint {

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use api::error::ApiError;
 use api::messages;
@@ -17,6 +17,8 @@ static WARNING: HeaderName = HeaderName::from_static("x-sluice-warning");
 
 /// Path below which answers are in the Messages protocol.
 const MESSAGES: &str = "/v1/messages";
+/// Path below which they are for clients that speak it.
+const MODELS: &str = "/v1/models";
 
 /// A JSON answer.
 pub(crate) fn json(status: u16, body: String) -> Response {
@@ -85,7 +87,9 @@ pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
     };
     request.extensions_mut().insert(id.clone());
     let RequestId(id) = id;
-    let anthropic = request.uri().path().starts_with(MESSAGES);
+    let path = request.uri().path();
+    let anthropic =
+        path.starts_with(MESSAGES) || path.starts_with(MODELS) && is_anthropics(request.headers());
     let mut response = next.run(request).await;
     if anthropic {
         speak_anthropic(&mut response, &id);
@@ -96,7 +100,12 @@ pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Rewrites refusals for routes of Messages. Refusals are made in many places, most of which don't
+/// Whether a client of Anthropic's API asks, as its SDKs say with each request.
+pub(crate) fn is_anthropics(headers: &HeaderMap) -> bool {
+    headers.contains_key("anthropic-version")
+}
+
+/// Rewrites refusals for clients of Messages. Refusals are made in many places, most of which don't
 /// know the protocol.
 fn speak_anthropic(response: &mut Response, id: &str) {
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {

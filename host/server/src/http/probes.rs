@@ -3,7 +3,8 @@
 //! `/health` is what load balancers and clients of vLLM ask: whether new work is taken. `/ready` is
 //! the same question by the name that Kubernetes gives it, answered with what is lacking. `/live`
 //! asks whether the process should be started again: a drain and an engine elsewhere that is lost
-//! are no reason, since a new process would be no better off.
+//! are no reason, since a new process would be no better off. `/api/hello` is what Claude Code asks
+//! before its first request.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -15,13 +16,18 @@ use crate::http::methods::{DRAINING, get_only};
 use api::error::ApiError;
 
 /// All probes, by path.
-pub(crate) fn probes() -> [(&'static str, MethodRouter<App>); 3] {
-    [("/health", get_only(health)), ("/ready", get_only(ready)), ("/live", get_only(live))]
+pub(crate) fn probes() -> [(&'static str, MethodRouter<App>); 4] {
+    [
+        ("/health", get_only(health)),
+        ("/ready", get_only(ready)),
+        ("/live", get_only(live)),
+        ("/api/hello", get_only(async || said(Ok("hello")))),
+    ]
 }
 
 /// Whether a path is a probe's.
 pub(crate) fn is_probe(path: &str) -> bool {
-    ["/health", "/ready", "/live"].contains(&path)
+    ["/health", "/ready", "/live", "/api/hello"].contains(&path)
 }
 
 /// 200 while the server takes new work, else 503.

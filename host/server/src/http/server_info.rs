@@ -4,12 +4,14 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use http::HeaderMap;
 
 use crate::accept::app::App;
-use crate::http::answer::{json, refuse, to_json, typed};
+use crate::http::answer::{is_anthropics, json, refuse, to_json, typed};
+use crate::http::asker::Asker;
 use crate::http::metrics;
 use api::error::ApiError;
-use api::{models, openapi};
+use api::{messages, models, openapi};
 
 /// What is there: a person or a program that finds the address sees what it speaks.
 pub(crate) async fn index() -> Response {
@@ -25,22 +27,36 @@ pub(crate) async fn version() -> Response {
     json(200, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#).to_owned())
 }
 
-/// The served models.
-pub(crate) async fn list_models(State(app): State<App>) -> Response {
+/// The served models, in the shape of the client's protocol.
+pub(crate) async fn list_models(State(app): State<App>, headers: HeaderMap, asker: Asker) -> Response {
     let mut list = Vec::new();
     for model in &app.models {
         let (created, context) = (model.created(), model.context());
         list.extend(model.names().iter().map(|name| models::Model::new(name, created, context)));
     }
-    json(200, to_json(&models::ModelList::new(list)))
+    let list = models::ModelList::new(list);
+    if !is_anthropics(&headers) {
+        return json(200, to_json(&list));
+    }
+    match messages::ModelPage::new(list, &asker.query) {
+        Ok(page) => json(200, to_json(&page)),
+        Err(error) => refuse(&error),
+    }
 }
 
 /// One of them.
-pub(crate) async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
+pub(crate) async fn one_model(
+    State(app): State<App>,
+    headers: HeaderMap,
+    id: Result<Path<String>, PathRejection>,
+) -> Response {
     let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
-    match app.models.find(&id) {
-        Some(model) => json(200, to_json(&models::Model::new(id, model.created(), model.context()))),
-        None => refuse(&app.model_not_found(&id)),
+    let Some(model) = app.models.find(&id) else { return refuse(&app.model_not_found(&id)) };
+    let model = models::Model::new(id, model.created(), model.context());
+    if is_anthropics(&headers) {
+        json(200, to_json(&messages::ModelInfo::from(model)))
+    } else {
+        json(200, to_json(&model))
     }
 }
 
