@@ -12,6 +12,7 @@
 mod case_file;
 mod compare;
 mod cost;
+mod coverage;
 mod demanded;
 mod grammars;
 mod growth;

@@ -118,6 +118,8 @@ pub struct Report {
     pub cases: usize,
     /// Seed of the random chunkings.
     pub seed: u64,
+    /// Kinds of turns that no case shows. They fail nothing.
+    pub uncovered: Vec<&'static str>,
     /// Whether no property failed.
     pub passed: bool,
     /// Results of all properties, in the order of [`Property::ALL`].
@@ -225,7 +227,11 @@ impl Tally {
             Property::NothingLost => (format!("{checks} turns changed"), Value::Null),
             Property::Grammar => {
                 let refused = self.refused;
-                let summary = format!("{checks} turns that grammars allow, {refused} requests refused");
+                let summary = if checks == 0 && refused == 0 {
+                    "no template: forced and strict calls will be refused".to_owned()
+                } else {
+                    format!("{checks} turns that grammars allow, {refused} requests refused")
+                };
                 (summary, json!({ "refused": refused }))
             }
             Property::Silence => self.silences(),

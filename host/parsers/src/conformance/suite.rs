@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::coverage;
 use super::grammars;
 use super::growth;
 use super::properties;
@@ -52,6 +53,7 @@ pub fn test(files: &[PathBuf], source: &dyn ParserSource, seed: u64) -> Result<R
         sha256: first.subject.digest().to_owned(),
         cases: recordings.len(),
         seed,
+        uncovered: coverage::uncovered(&recordings),
         passed: findings.iter().all(|finding| finding.passed),
         findings,
     })

@@ -79,6 +79,9 @@ fn table(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
             writeln!(out, "  {:25} {}", "", painted(DIM, line))?;
         }
     }
+    if !report.uncovered.is_empty() {
+        writeln!(out, "  {}", painted(DIM, format_args!("no case shows: {}", report.uncovered.join("; "))))?;
+    }
     for finding in &report.findings {
         for failure in &finding.failures {
             explain(finding.property.name(), failure, out)?;

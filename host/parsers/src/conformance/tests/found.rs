@@ -19,6 +19,19 @@ fn clean_parser_keeps_every_property_all_checked() {
 }
 
 #[test]
+fn kinds_of_turns_that_no_case_shows_are_named() {
+    let uncovered = report(Habit::None, TURN).uncovered;
+    for kind in
+        ["text alone", "reasoning before a call", "two calls", "a call that is cut off", "markup in prose"]
+    {
+        assert!(uncovered.contains(&kind), "{uncovered:?}");
+    }
+    for kind in ["reasoning before an answer", "text before a call"] {
+        assert!(!uncovered.contains(&kind), "{uncovered:?}");
+    }
+}
+
+#[test]
 fn other_items_or_another_end_than_expected_fail() {
     let wrong = TURN.replace("\"Here is the answer.\"}", "\"Here is no answer.\"}");
     assert!(failing(Habit::None, &wrong).contains(&Property::Items));
