@@ -396,3 +396,21 @@ fn files_that_commands_read_are_bounded() {
         assert!(error.contains(says), "{error}");
     }
 }
+
+#[test]
+fn a_panic_is_said_with_the_way_to_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (plugin, case) = (folder.path().join("p.wasm"), folder.path().join("cases/hello.json"));
+    std::fs::write(&plugin, crate::guests::guest("trap_in_text")).expect("written");
+    std::fs::create_dir(folder.path().join("cases")).expect("made");
+    let hello = r#"{"chunks": ["Hello."], "expect": {"items": [{"type": "message", "text": "Hello."}], "end": "completed"}}"#;
+    std::fs::write(&case, hello).expect("written");
+    let output = parser(&["test", path(&plugin), "--cases", path(&folder.path().join("cases"))]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = printed(&output);
+    assert!(
+        said.contains("wasm trap: unreachable") && said.contains("`cargo test` plays the same cases"),
+        "{said}"
+    );
+    assert!(said.contains("no template: forced and strict calls will be refused"), "{said}");
+}

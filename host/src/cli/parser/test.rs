@@ -61,6 +61,10 @@ fn chosen(files: Vec<PathBuf>, names: &[String]) -> anyhow::Result<Vec<PathBuf>>
     Ok(files.into_iter().filter(wanted).collect())
 }
 
+/// What a trap of a component leaves open: the message of a panic stays inside.
+const PANICKED: &str = "A panic ends a component with `unreachable`, without its message. In the parser's crate, `cargo test` plays the \
+                        same cases natively, and shows the message and the line.";
+
 /// Prints one line for each property, then the failures.
 fn table(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
     let Report { parser, version, sha256, cases, seed, .. } = report;
@@ -86,6 +90,10 @@ fn table(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
         for failure in &finding.failures {
             explain(finding.property.name(), failure, out)?;
         }
+    }
+    let mut failures = report.findings.iter().flat_map(|finding| &finding.failures);
+    if failures.any(|failure| failure.what.contains("wasm trap: unreachable")) {
+        writeln!(out, "\n{PANICKED}")?;
     }
     Ok(())
 }
