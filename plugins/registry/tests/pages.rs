@@ -47,32 +47,22 @@ fn row(cells: &[&str]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-fn shipped() -> String {
-    let mut rows = "| | models | how they write |\n|---|---|---|\n".to_owned();
-    for [name, models, how] in parsers() {
-        rows += &row(&[&format!("`{name}`"), models, how]);
-    }
-    let models: Vec<String> = tables().map(|table| table.models).collect();
-    rows + &row(&["[tables](docs/formats.md)", &models.join(", "), "as the table says"])
-}
-
 fn formats() -> String {
-    let mut rows = "| format | read by |\n|---|---|\n".to_owned();
-    for [name, models, _] in parsers() {
-        rows += &row(&[models, &format!("parser `{name}`")]);
+    let mut rows = "| format | read by | how it writes |\n|---|---|---|\n".to_owned();
+    for [name, models, how] in parsers() {
+        rows += &row(&[models, &format!("parser `{name}`"), how]);
     }
-    for table in tables() {
-        rows += &row(&[&table.models, &format!("table `{}`", table.name)]);
+    for Table { name, models, how, .. } in tables() {
+        rows += &row(&[&models, &format!("table `{name}`"), &how]);
     }
     rows
 }
 
-fn of_tables() -> String {
-    let mut rows =
-        "| table | how calls are written | markers of the chat template |\n|---|---|---|\n".to_owned();
-    for Table { name, how, markers, .. } in tables() {
+fn markers() -> String {
+    let mut rows = "| table | markers of the chat template |\n|---|---|\n".to_owned();
+    for Table { name, markers, .. } in tables() {
         let markers: Vec<String> = markers.iter().map(|marker| format!("`{marker}`")).collect();
-        rows += &row(&[&format!("`{name}`"), &how, &markers.join(", ")]);
+        rows += &row(&[&format!("`{name}`"), &markers.join(", ")]);
     }
     rows
 }
@@ -93,12 +83,7 @@ fn check(page: &str, name: &str, table: &str) {
 }
 
 #[test]
-fn readme_names_what_is_shipped() {
-    check("README.md", "shipped parsers", &shipped());
-}
-
-#[test]
 fn page_of_formats_has_each_format_and_table() {
     check("docs/formats.md", "formats", &formats());
-    check("docs/formats.md", "tables", &of_tables());
+    check("docs/formats.md", "tables", &markers());
 }
