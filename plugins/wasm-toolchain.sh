@@ -18,6 +18,21 @@ mkdir -p "$DEST"
 DEST=$(cd "$DEST" && pwd)
 [ -d "$DEST/lib/rustlib/$TARGET/lib" ] && exit 0
 
+# The installed toolchain, by links.
+link_toolchain() {
+  for part in bin lib libexec; do
+    [ -d "$SYSROOT/$part" ] && [ ! -d "$DEST/$part" ] || continue
+    cp -al "$SYSROOT/$part" "$DEST/" 2> /dev/null || cp -a "$SYSROOT/$part" "$DEST/"
+  done
+}
+
+# The target was installed meanwhile: a library built beside its own would be one too many.
+if [ -d "$SYSROOT/lib/rustlib/$TARGET/lib" ]; then
+  link_toolchain
+  [ -d "$DEST/lib/rustlib/$TARGET" ] || cp -a "$SYSROOT/lib/rustlib/$TARGET" "$DEST/lib/rustlib/"
+  exit
+fi
+
 give_up() { echo "no wasm toolchain: $1" >&2; exit 1; }
 for tool in apt-get apt-cache dpkg; do
   command -v "$tool" > /dev/null || give_up "this needs $tool; run 'rustup target add $TARGET' instead"
@@ -77,11 +92,8 @@ END
     -Zbuild-std=$crates -Zbuild-std-features=compiler-builtins-mem \
     --config 'source.crates-io.replace-with="vendor"' --config "source.vendor.directory=\"$library/vendor\"")
 
-# 3. The toolchain, by links, and the library in it.
-for part in bin lib libexec; do
-  [ -d "$SYSROOT/$part" ] && [ ! -d "$DEST/$part" ] || continue
-  cp -al "$SYSROOT/$part" "$DEST/" 2> /dev/null || cp -a "$SYSROOT/$part" "$DEST/"
-done
+# 3. The toolchain, and the library in it.
+link_toolchain
 mkdir -p "$DEST/lib/rustlib/$TARGET/lib"
 cp "$WORK/target/$TARGET/release/deps/"*.rlib "$DEST/lib/rustlib/$TARGET/lib/"
 rm -f "$DEST/lib/rustlib/$TARGET/lib/"libseed*
