@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 use system::bounded;
 use tokio::task::JoinSet;
 
-use super::client::{AskArguments, Asked, Ending, Finished, INTERRUPTED, Interrupts, ask, json_file, set};
+use super::client::{
+    AskArguments, Asked, Ending, Finished, INTERRUPTED, Interrupts, REPEATS, ask, json_file, set,
+};
 use super::log::log_to_stderr;
 use super::serve::runtime;
 
@@ -51,7 +53,14 @@ async fn answer(arguments: RunArguments, body: Map<String, Value>) -> anyhow::Re
     let mut impatience = JoinSet::new();
     impatience.spawn(Interrupts::catch()?.leave_at_second());
     let asked = ask(&target, body, &mut screen, &mut interrupts);
-    let Asked::Ended(finished) = asked.await? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    let finished = match asked.await? {
+        Asked::Ended(finished) => finished,
+        Asked::Stopped(_) => return Ok(ExitCode::from(INTERRUPTED)),
+        Asked::Repeating(_) => {
+            screen.remark(&format!("incomplete: {REPEATS}"))?;
+            return Ok(ExitCode::from(INCOMPLETE));
+        }
+    };
     let Finished { ending, response, items, .. } = &*finished;
     if json && !response.is_empty() {
         let mut out = std::io::stdout().lock();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Chat;
 use super::input::{ChatInput, Line};
 use super::local_tools::LocalTool;
-use crate::cli::client::{Asked, Ending, Finished, ask};
+use crate::cli::client::{Asked, Ending, Finished, REPEATS, ask};
 use crate::cli::run::{call_words, is_call};
 use crate::cli::{is_broken_pipe, one_line};
 
@@ -27,6 +27,10 @@ impl Chat {
                 Ok(Asked::Stopped(text)) => {
                     self.conversation.stop(&text);
                     return Ok(self.screen.remark("stopped; /retry asks again")?);
+                }
+                Ok(Asked::Repeating(text)) => {
+                    self.conversation.stop(&text);
+                    return Ok(self.screen.remark(&format!("{REPEATS}; /retry asks again"))?);
                 }
                 Err(error) if is_broken_pipe(&error) => return Err(error),
                 Err(error) => return self.fail(&one_line(&error)),

@@ -8,6 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::answer::{AnswerStream, ClientEvent, Finished};
 use super::fields::{Field, field, set};
+use super::repetition::Repetition;
 use super::screen::Screen;
 use super::target::{ModelServer, TargetArguments};
 
@@ -54,6 +55,12 @@ impl AskArguments {
     }
 }
 
+/// The field that bounds an answer.
+const BOUND: &str = "max_output_tokens";
+/// Why an answer was stopped that went in circles.
+pub(in crate::cli) const REPEATS: &str =
+    "the answer repeats itself and was stopped; `-o max_output_tokens=N` sets a bound of your own instead";
+
 /// Exit status after ctrl-c: the one that shells report after SIGINT.
 pub(in crate::cli) const INTERRUPTED: u8 = 128 + 2;
 
@@ -84,6 +91,8 @@ pub(in crate::cli) enum Asked {
     Ended(Box<Finished>),
     /// The user stopped the answer; with the text that was shown.
     Stopped(String),
+    /// The answer went in circles, and was stopped; with the text that was shown.
+    Repeating(String),
 }
 
 /// Asks, and shows the answer while it comes.
@@ -97,39 +106,51 @@ pub(in crate::cli) async fn ask(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Asked> {
     let mut text = String::new();
+    // A bound of the user's is enough, and a program knows best what it waits for.
+    let mut repetition = (screen.shows_text() && !body.contains_key(BOUND)).then(Repetition::default);
     let asked = async {
         let mut answer = target.ask(body).await?;
         screen.warn(answer.warning())?;
-        anyhow::Ok(read(&mut answer, screen, &mut text).await?)
+        anyhow::Ok(read(&mut answer, screen, &mut text, repetition.as_mut()).await?)
     };
     tokio::select! {
         biased;
         () = interrupts.next() => {}
         asked = asked => {
             screen.end()?;
-            return asked.map(Asked::Ended);
+            return asked.map(|finished| finished.map_or(Asked::Repeating(text), Asked::Ended));
         }
     }
     screen.end()?;
     Ok(Asked::Stopped(text))
 }
 
-/// Shows the answer to its end; `text` gets what it says.
+/// Shows the answer to its end, or until it repeats itself: then none. `text` gets what it says.
 async fn read(
     answer: &mut AnswerStream,
     screen: &mut Screen,
     text: &mut String,
-) -> io::Result<Box<Finished>> {
+    mut repetition: Option<&mut Repetition>,
+) -> io::Result<Option<Box<Finished>>> {
+    let mut repeats = |delta: &str| repetition.as_mut().is_some_and(|end| end.add(delta));
     loop {
         match answer.next().await {
-            ClientEvent::Reasoning(delta) => screen.reasoning(&delta),
+            ClientEvent::Reasoning(delta) => {
+                screen.reasoning(&delta);
+                if repeats(&delta) {
+                    return Ok(None);
+                }
+            }
             ClientEvent::Text(delta) => {
                 screen.text(&delta)?;
                 text.push_str(&delta);
+                if repeats(&delta) {
+                    return Ok(None);
+                }
             }
             ClientEvent::Message => screen.message()?,
             ClientEvent::HostedCall(what) => screen.remark(&format!("[{what}]"))?,
-            ClientEvent::End(finished) => return Ok(finished),
+            ClientEvent::End(finished) => return Ok(Some(finished)),
         }
     }
 }

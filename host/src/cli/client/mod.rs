@@ -7,11 +7,12 @@ mod ask;
 mod events;
 mod fields;
 mod figures;
+mod repetition;
 mod screen;
 mod target;
 
 pub(super) use answer::Finished;
-pub(super) use ask::{AskArguments, Asked, INTERRUPTED, Interrupts, ask};
+pub(super) use ask::{AskArguments, Asked, INTERRUPTED, Interrupts, REPEATS, ask};
 pub(super) use events::Ending;
 pub(super) use fields::{field, json_file, set};
 pub(super) use figures::Figures;

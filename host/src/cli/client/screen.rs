@@ -48,6 +48,11 @@ pub(in crate::cli) struct Screen {
 }
 
 impl Screen {
+    /// Whether the text of answers is shown.
+    pub(super) fn shows_text(&self) -> bool {
+        self.text != TextPlace::Nowhere
+    }
+
     /// `reasoning` says whether reasoning is shown; where it doesn't, terminals show it.
     pub(in crate::cli) fn new(reasoning: Option<bool>, shows_text: bool) -> Self {
         let stderr = io::stderr();
