@@ -4,7 +4,7 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use api::error::ApiError;
@@ -47,6 +47,24 @@ pub(crate) fn refuse(error: &ApiError) -> Response {
     response.extensions_mut().insert(error.clone());
     response
 }
+
+/// A refusal, as the error of a handler.
+pub(crate) struct Refused(ApiError);
+
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        refuse(&self.0)
+    }
+}
+
+/// What a handler makes, or its refusal.
+pub(crate) type Answered = Result<Response, Refused>;
 
 /// What a handler made, or its refusal.
 pub(crate) fn answer(made: Result<Response, ApiError>) -> Response {

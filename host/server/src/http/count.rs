@@ -2,14 +2,13 @@
 //! conversation.
 
 use axum::extract::{Request, State};
-use axum::response::Response;
 use serde::Serialize;
 
 use crate::accept::acceptance::consult;
 use crate::accept::app::App;
 use crate::accept::body::{CheckedBody, check_json};
 use crate::accept::caller::Caller;
-use crate::http::answer::{answer, json, to_json, warn};
+use crate::http::answer::{Answered, json, to_json, warn};
 use crate::state::resolve::Continues;
 
 use api::error::ApiError;
@@ -18,26 +17,18 @@ use api::{Defaults, Object, Protocol, messages, responses};
 use model::Model;
 
 /// `POST /v1/messages/count_tokens`.
-pub(crate) async fn count_messages(State(app): State<App>, request: Request) -> Response {
-    answer(message(&app, request).await)
+pub(crate) async fn count_messages(State(app): State<App>, request: Request) -> Answered {
+    let body = check_json(&app, request).await?;
+    count(&app, body, Protocol::Messages, messages::count, messages::counted).await
 }
 
 /// `POST /v1/responses/input_tokens`.
-pub(crate) async fn count_responses(State(app): State<App>, request: Request) -> Response {
-    answer(response(&app, request).await)
-}
-
-async fn message(app: &App, request: Request) -> Result<Response, ApiError> {
-    let body = check_json(app, request).await?;
-    count(app, body, Protocol::Messages, messages::count, messages::counted).await
-}
-
-async fn response(app: &App, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn count_responses(State(app): State<App>, request: Request) -> Answered {
     let caller = Caller::of(&request);
-    let body = check_json(app, request).await?;
-    let (body, continuation, _) = consult(app, &caller, body, Continues::AsTheBodySays).await?;
+    let body = check_json(&app, request).await?;
+    let (body, continuation, _) = consult(&app, &caller, body, Continues::AsTheBodySays).await?;
     let read = move |body: &Object<'_>, defaults: &_| responses::count(body, &continuation, defaults);
-    count(app, body, Protocol::Responses, read, responses::counted).await
+    count(&app, body, Protocol::Responses, read, responses::counted).await
 }
 
 async fn count<T: Serialize>(
@@ -46,7 +37,7 @@ async fn count<T: Serialize>(
     protocol: Protocol,
     read: impl FnOnce(&Object<'_>, &Defaults) -> Result<CountRequest, ApiError> + Send + 'static,
     counted: fn(usize) -> T,
-) -> Result<Response, ApiError> {
+) -> Answered {
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
         let mut asked = read(body, defaults)?;
         asked.warnings.extend(model.warnings(&asked.job));

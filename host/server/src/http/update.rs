@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use axum::response::Response;
 use store::{Owner, Store};
 
 use crate::accept::app::App;
 use crate::accept::body::check_json;
-use crate::http::answer::{answer, warn};
+use crate::http::answer::{Answered, warn};
 use crate::http::asker::Asker;
 use crate::http::path::{Named, named};
 use crate::state::store_error::{refusal, store};
@@ -33,21 +32,18 @@ pub(crate) async fn update<T, S, F>(
     request: Request,
     read: ReadChange<T>,
     change: impl FnOnce(Stored, T) -> F,
-    show: impl FnOnce(S) -> Result<Response, ApiError>,
-) -> Response
+    show: impl FnOnce(S) -> Answered,
+) -> Answered
 where
     T: Send + 'static,
     F: Future<Output = store::Result<S>>,
 {
-    let changed = async {
-        let id = named(id)?;
-        let body = check_json(app, request).await?;
-        let stored = Stored { store: Arc::clone(store(app)?), owner: asker.owner(), id };
-        let ((new, warnings), _account) = body.read_without_model(app, read).await?;
-        let _turn = asker.turn(app).await?;
-        let mut response = show(change(stored, new).await.map_err(refusal)?)?;
-        warn(&mut response, &warnings);
-        Ok(response)
-    };
-    answer(changed.await)
+    let id = named(id)?;
+    let body = check_json(app, request).await?;
+    let stored = Stored { store: Arc::clone(store(app)?), owner: asker.owner(), id };
+    let ((new, warnings), _account) = body.read_without_model(app, read).await?;
+    let _turn = asker.turn(app).await?;
+    let mut response = show(change(stored, new).await.map_err(refusal)?)?;
+    warn(&mut response, &warnings);
+    Ok(response)
 }

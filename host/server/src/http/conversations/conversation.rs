@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use crate::accept::app::App;
 use crate::accept::body::check_json;
-use crate::http::answer::{answer, json, to_json, warn};
+use crate::http::answer::{Answered, json, to_json, warn};
 use crate::http::asker::Asker;
 use crate::http::conversations::settle::settle;
 use crate::http::path::{Named, named};
@@ -13,21 +13,16 @@ use crate::http::update::{self, Stored};
 use crate::state::store_error::{refusal, store};
 use api::conversations::{self, conversation};
 use api::deleted::Deletion;
-use api::error::ApiError;
 use api::ids::Ids;
 use api::{Defaults, Object};
 
 /// Stores a conversation with its first items.
-pub(crate) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Response {
-    answer(created(&app, &asker, request).await)
-}
-
-async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Answered {
     let read =
         |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
-    let (new, account) = check_json(app, request).await?.read_without_model(app, read).await?;
-    let store = store(app)?;
-    let (items, warnings, _account) = settle(app, &asker.owner(), new.items, account).await?;
+    let (new, account) = check_json(&app, request).await?.read_without_model(&app, read).await?;
+    let store = store(&app)?;
+    let (items, warnings, _account) = settle(&app, &asker.owner(), new.items, account).await?;
     let id = Ids::random().next("conv_");
     let stored =
         store.conversation_create(&asker.owner(), &id, new.metadata, items).await.map_err(refusal)?;
@@ -35,12 +30,8 @@ async fn created(app: &App, asker: &Asker, request: Request) -> Result<Response,
 }
 
 /// Shows a conversation.
-pub(crate) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(found(&app, id, &asker).await)
-}
-
-async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
+pub(crate) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
     let stored = store.conversation_get(&asker.owner(), &id).await.map_err(refusal)?;
     Ok(shown(&stored, &[]))
 }
@@ -51,7 +42,7 @@ pub(crate) async fn update(
     id: Named<String>,
     asker: Asker,
     request: Request,
-) -> Response {
+) -> Answered {
     let change = async |Stored { store, owner, id }: Stored, metadata| {
         store.conversation_update(&owner, &id, metadata).await
     };
@@ -60,12 +51,8 @@ pub(crate) async fn update(
 }
 
 /// Deletes a conversation.
-pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(forgotten(&app, id, &asker).await)
-}
-
-async fn forgotten(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
+pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
     store.conversation_delete(&asker.owner(), &id).await.map_err(refusal)?;
     Ok(json(200, to_json(&Deletion::of_conversation(&id))))
 }

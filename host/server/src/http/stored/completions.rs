@@ -1,11 +1,10 @@
 //! Routes that read, list, change and delete stored chat completions.
 
 use axum::extract::{Request, State};
-use axum::response::Response;
 use store::{Item, Order};
 
 use crate::accept::app::App;
-use crate::http::answer::{answer, json, to_json};
+use crate::http::answer::{Answered, json, to_json};
 use crate::http::asker::Asker;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
@@ -13,33 +12,24 @@ use crate::http::update::{self, Stored};
 use crate::state::store_error::{refusal, store};
 use api::chat::stored;
 use api::deleted::Deletion;
-use api::error::ApiError;
 use api::list;
 
 /// `GET /v1/chat/completions`: a page of the stored completions.
-pub(crate) async fn completions(State(app): State<App>, asker: Asker) -> Response {
-    answer(listed(&app, &asker).await)
-}
-
-async fn listed(app: &App, asker: &Asker) -> Result<Response, ApiError> {
+pub(crate) async fn completions(State(app): State<App>, asker: Asker) -> Answered {
     let tags = stored::listed_by(&asker.query, app.limits.request.metadata)?;
-    let (store, page) = (store(app)?, asker.page(app, Order::Ascending)?);
+    let (store, page) = (store(&app)?, asker.page(&app, Order::Ascending)?);
     let read = |budget| store.completion_list(&asker.owner(), tags, page, budget);
-    let (found, account) = asker.read(app, read).await?;
+    let (found, account) = asker.read(&app, read).await?;
     let items: Vec<Item> = found.data.into_iter().map(stored::shown).collect();
     Ok(held_json(list::json(&items, found.more), account))
 }
 
 /// `GET /v1/chat/completions/{id}`.
-pub(crate) async fn completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(found(&app, id, &asker).await)
-}
-
-async fn found(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
-    let _turn = asker.turn(app).await?;
+pub(crate) async fn completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
+    let _turn = asker.turn(&app).await?;
     let completion = store.completion_get(&asker.owner(), &id).await.map_err(refusal)?;
-    held(app, asker, completion)
+    held(&app, &asker, completion)
 }
 
 /// `POST /v1/chat/completions/{id}`: replaces the metadata.
@@ -48,7 +38,7 @@ pub(crate) async fn update_completion(
     id: Named<String>,
     asker: Asker,
     request: Request,
-) -> Response {
+) -> Answered {
     let change = async |Stored { store, owner, id }: Stored, metadata| {
         let before = store.completion_get(&owner, &id).await?;
         store.completion_retag(&owner, &id, stored::retagged(&before, &metadata)).await
@@ -60,30 +50,22 @@ pub(crate) async fn update_completion(
 }
 
 /// `DELETE /v1/chat/completions/{id}`.
-pub(crate) async fn delete_completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(forget(&app, id, &asker).await)
-}
-
-async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
+pub(crate) async fn delete_completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
     store.completion_delete(&asker.owner(), &id).await.map_err(refusal)?;
     Ok(json(200, to_json(&Deletion::of_completion(&id))))
 }
 
 /// `GET /v1/chat/completions/{id}/messages`: a page of the request's messages.
-pub(crate) async fn completion_messages(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(messages(&app, id, &asker).await)
-}
-
-async fn messages(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
-    let page = asker.page(app, Order::Ascending)?;
+pub(crate) async fn completion_messages(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
+    let page = asker.page(&app, Order::Ascending)?;
     let read = |budget| store.completion_items(&asker.owner(), &id, page, budget);
-    let (items, account) = asker.read(app, read).await?;
+    let (items, account) = asker.read(&app, read).await?;
     Ok(held_json(list::json(&items.data, items.more), account))
 }
 
-fn held(app: &App, asker: &Asker, completion: store::Completion) -> Result<Response, ApiError> {
+fn held(app: &App, asker: &Asker, completion: store::Completion) -> Answered {
     let Item { body, .. } = stored::shown(completion);
     let account = asker.pay(app, body.len())?;
     Ok(held_json(body, account))

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::response::Response;
 use store::{Error, Events, Finished, Order, Owner, State as Progress, Target};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
-use crate::http::answer::{answer, json, to_json};
+use crate::http::answer::{Answered, json, to_json};
 use crate::http::asker::Asker;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
@@ -27,34 +26,30 @@ const ENDING: Duration = Duration::from_secs(10);
 const ATTEMPTS: usize = 16;
 
 /// `GET /v1/responses/{id}`: the response, or its events.
-pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(read(&app, id, &asker).await)
-}
-
-async fn read(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
-    let _turn = asker.turn(app).await?;
+pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
+    let _turn = asker.turn(&app).await?;
     let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
     if !stored::events_are_asked_for(&asker.query)? {
-        return show(app, asker, &response);
+        return show(&app, &asker, &response);
     }
     if !response.background {
         let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
-        return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value"));
+        return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value").into());
     }
     let (after, pad) = stored::which_events(&asker.query)?;
     let events = store.events_after(&asker.owner(), &id, after).await.map_err(refusal)?;
     if matches!(events, Events::Expired | Events::Unlogged) {
         let what = "stream: the events of this response are no longer stored: read it without `stream`";
-        return Err(ApiError::invalid("stream".to_owned(), what).with_code("events_expired"));
+        return Err(ApiError::invalid("stream".to_owned(), what).with_code("events_expired").into());
     }
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
     let followed = Followed { owner: asker.owner(), id, object: request.object.get().into() };
-    Ok(follow(app, followed, after, pad, asker.disconnect.clone()))
+    Ok(follow(&app, followed, after, pad, asker.disconnect.clone()))
 }
 
 /// The response as it is.
-fn show(app: &App, asker: &Asker, response: &store::Response) -> Result<Response, ApiError> {
+fn show(app: &App, asker: &Asker, response: &store::Response) -> Answered {
     let object = object(response)?;
     let account = asker.pay(app, object.len())?;
     Ok(held_json(object, account))
@@ -69,12 +64,8 @@ fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
 }
 
 /// `DELETE /v1/responses/{id}`: a response that runs is stopped.
-pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(forget(&app, id, &asker).await)
-}
-
-async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
+pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
     store.delete(&asker.owner(), &id).await.map_err(refusal)?;
     if let Some(handle) = app.running.find(&asker.owner(), &id) {
         handle.withdrawn.cancel();
@@ -84,12 +75,8 @@ async fn forget(app: &App, id: Named<String>, asker: &Asker) -> Result<Response,
 }
 
 /// `POST /v1/responses/{id}/cancel`: the response as it ended, by this or before.
-pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(stop(&app, id, &asker).await)
-}
-
-async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id, owner) = (store(app)?, named(id)?, asker.owner());
+pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id, owner) = (store(&app)?, named(id)?, asker.owner());
     if let Some(handle) = app.running.find(&owner, &id) {
         let response = store.response(&owner, &id).await.map_err(refusal)?;
         check_background(&response)?;
@@ -100,13 +87,14 @@ async fn stop(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, A
     for _ in 0..ATTEMPTS {
         let response = store.response(&owner, &id).await.map_err(refusal)?;
         check_background(&response)?;
-        if matches!(response.state, Progress::Ended(_)) || end(app, &owner, &response).await? {
-            let _turn = asker.turn(app).await?;
+        if matches!(response.state, Progress::Ended(_)) || end(&app, &owner, &response).await? {
+            let _turn = asker.turn(&app).await?;
             let response = store.response(&owner, &id).await.map_err(refusal)?;
-            return show(app, asker, &response);
+            return show(&app, &asker, &response);
         }
     }
-    Err(ApiError::unavailable("The response can't be cancelled now: it is being written. Please try again."))
+    Err(ApiError::unavailable("The response can't be cancelled now: it is being written. Please try again.")
+        .into())
 }
 
 /// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
@@ -135,13 +123,9 @@ fn check_background(response: &store::Response) -> Result<(), ApiError> {
 }
 
 /// `GET /v1/responses/{id}/input_items`: a page of the input, with what the response continues.
-pub(crate) async fn input_items(State(app): State<App>, id: Named<String>, asker: Asker) -> Response {
-    answer(inputs(&app, id, &asker).await)
-}
-
-async fn inputs(app: &App, id: Named<String>, asker: &Asker) -> Result<Response, ApiError> {
-    let (store, id) = (store(app)?, named(id)?);
-    let page = asker.page(app, Order::Descending)?;
-    let (items, account) = asker.read(app, |budget| store.items(&asker.owner(), &id, page, budget)).await?;
+pub(crate) async fn input_items(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id) = (store(&app)?, named(id)?);
+    let page = asker.page(&app, Order::Descending)?;
+    let (items, account) = asker.read(&app, |budget| store.items(&asker.owner(), &id, page, budget)).await?;
     Ok(held_json(list::json(&items.data, items.more), account))
 }
