@@ -13,7 +13,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(below).filter(|path| path.extension().is_some_and(|kind| kind == "rs")).collect()
 }
 
-fn product() -> Vec<PathBuf> {
+pub(crate) fn product() -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the repository");
     let files: Vec<_> = members(repository)
         .into_iter()
