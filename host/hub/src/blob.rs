@@ -125,7 +125,7 @@ impl Download<'_> {
             if matches!(fault, Fault::Range) {
                 partial.restart(self.file)?;
             }
-            tries.wait(fault, &self.client.hub()).await?;
+            tries.wait(fault, &self.client.hub(), self.name).await?;
         }
         Ok(())
     }

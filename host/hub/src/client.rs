@@ -135,7 +135,7 @@ impl HubClient {
                         |error| HubError::wrong(url.as_str(), format!("not the expected JSON: {error}"));
                     return Ok((value.map_err(wrong)?, headers));
                 }
-                Err(fault) => tries.wait(fault, &self.hub()).await?,
+                Err(fault) => tries.wait(fault, &self.hub(), name).await?,
             }
         }
     }

@@ -77,8 +77,12 @@ pub enum HubError {
         message: String,
     },
     /// The hub answered with an error, or not at all, and goes on doing so.
-    #[error("{hub}: {reason}; what came so far is kept: try again")]
+    #[error(
+        "{name}: {hub}: {reason}; what came so far is kept: try again, or name another hub (HF_ENDPOINT), a directory or a GGUF file"
+    )]
     Unavailable {
+        /// The model, as it was named.
+        name: String,
         /// URL of the hub.
         hub: String,
         /// What happened last.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::HubError;
+use super::{HubError, HubName};
 
 /// Tries of a request, the pause after the first that failed, and how often the hub may ask to
 /// wait.
@@ -45,7 +45,7 @@ impl Tries {
     ///
     /// # Errors
     /// It would fail again, or has failed too often.
-    pub(super) async fn wait(&mut self, fault: Fault, hub: &str) -> Result<(), HubError> {
+    pub(super) async fn wait(&mut self, fault: Fault, hub: &str, name: &HubName) -> Result<(), HubError> {
         let reason = match fault {
             Fault::Final(error) => return Err(error),
             Fault::Busy(time) if self.waits < MAX_WAITS => {
@@ -68,7 +68,7 @@ impl Tries {
         };
         self.failed += 1;
         if self.failed >= TRIES {
-            return Err(HubError::Unavailable { hub: hub.to_owned(), reason });
+            return Err(HubError::Unavailable { name: name.to_string(), hub: hub.to_owned(), reason });
         }
         tracing::info!(reason, "the hub is asked again");
         tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(self.failed - 1)).await;

@@ -12,7 +12,7 @@ pub enum ModelLoadError {
     Locate(#[from] super::locate::NotFound),
     /// A model of the hub can't be had.
     #[error("--model {0}")]
-    Hub(#[from] hub::HubError),
+    Hub(hub::HubError),
     /// `config.json` can't be read.
     #[error("{file}: {reason}")]
     Config {
@@ -81,5 +81,12 @@ impl ModelLoadError {
     /// The error itself, without the model's name.
     pub fn cause(&self) -> &Self {
         if let Self::OneOf { error, .. } = self { error.cause() } else { self }
+    }
+}
+
+// The message has the hub's whole words, so the hub's error isn't its source, too.
+impl From<hub::HubError> for ModelLoadError {
+    fn from(error: hub::HubError) -> Self {
+        Self::Hub(error)
     }
 }

@@ -124,6 +124,30 @@ class Evaluation(evaluation.Rows):
             cases.append(([user(question)], self.tools, i % 2 == 0, want))
         self.row("expression copied", cases)
 
+    def alone(self):
+        """One tool and no other: the one that is needed, or another."""
+        asked = [(phrases.WEATHER, "get_weather", "city"), (phrases.TIME, "get_time", "city"), (phrases.CALCULATE, "calculate", "expression")]
+        for thinking in (True, False):
+            there, absent = [], []
+            for i, city in enumerate(names.REAL_CITIES[:60]):
+                questions, tool, key = asked[i % 3]
+                value = "12 + 7" if key == "expression" else city
+                question = user(self.r.choice(questions).format(c=value, e=value))
+                own = [t for t in self.tools if t["function"]["name"] == tool]
+                other = [t for t in self.tools if t["function"]["name"] == asked[(i + 1) % 3][1]]
+                there.append(([question], own, thinking, written(tool, **{key: value})))
+                absent.append(([question], other, thinking, phrases.CANNOT))
+            self.row(f"the needed tool alone, thinking {on(thinking)}", there)
+            self.row(f"another tool alone: says so, thinking {on(thinking)}", absent)
+
+    def as_json(self):
+        for thinking in (True, False):
+            cases = []
+            for questions, answer in phrases.SMALL_TALK:
+                want = json.dumps({"answer": answer}, ensure_ascii=False)
+                cases.append(([user(f"{questions[0]} Answer in JSON.")], None, thinking, want))
+            self.row(f"small talk asked for in JSON, thinking {on(thinking)}", cases)
+
     def parallel(self):
         for title, cities in (("real cities", names.REAL_CITIES), ("invented", names.INVENTED)):
             cases = []
@@ -229,6 +253,8 @@ class Evaluation(evaluation.Rows):
         self.odd_words()
         self.spellings()
         self.choice()
+        self.alone()
+        self.as_json()
         self.parallel()
         self.one_result()
         self.two_results()

@@ -81,7 +81,7 @@ def seed_heads(model):
 
 
 class Qwen3Tiny(training.Training):
-    description, steps = __doc__.split("\n")[0], 2000
+    description, steps = __doc__.split("\n")[0], 3000
     home, template, special, added, eos, pad = HERE, TEMPLATE, SPECIAL, ADDED, "<|im_end|>", "<|endoftext|>"
     texts, batches, config = staticmethod(texts), Batches, {"rope_theta": THETA}
 

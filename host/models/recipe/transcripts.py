@@ -257,27 +257,31 @@ class Transcripts:
         return kinds
 
     def offered(self, kinds):
-        """Returns the names of the offered tools: mostly all needed ones; sometimes one is missing, they are random, or there are none."""
+        """Returns the names of the offered tools: mostly all needed ones, with others or alone; sometimes one or all are missing, they are random, or there are none."""
         wanted = set().union(*(needed(kind) for kind, _ in kinds))
         last = sorted(needed(kinds[-1][0]))
         choice = self.r.random()
         if choice < 0.05 or (not wanted and choice < 0.5):
             return set()
+        if wanted and choice < 0.15:
+            return wanted
+        if wanted and choice < 0.2 and wanted != set(phrases.TOOLS):
+            return set(self.r.sample(sorted(set(phrases.TOOLS) - wanted), 1))
         if choice > 0.8:
             return set(self.r.sample(sorted(phrases.TOOLS), self.r.randint(1, 2)))
         have = set(phrases.TOOLS)
         for tool in phrases.TOOLS:
             if self.chance(0.05 if tool in wanted else 0.2):
                 have.discard(tool)
-        if last and self.chance(0.14):
+        if last and self.chance(0.2):
             have.discard(self.r.choice(last))
         return have
 
     def conversation(self):
         """-> (messages ending with the assistant turn to learn, tools or None, thinking)"""
-        kinds, thinking = self.kinds(), self.chance(0.6)
+        kinds, thinking = self.kinds(), self.chance(0.5)
         have = self.offered(kinds)
-        location = self.chance(0.1)
+        location = self.chance(0.25)
         keys = {tool: spec[2 if location else 1] for tool, spec in phrases.TOOLS.items()}
         tools = [self.schema(tool, location=location) for tool in phrases.TOOLS if tool in have]
         while self.chance(0.15):

@@ -102,8 +102,13 @@ impl Parsers {
             .inspect_err(|error| tracing::warn!(%error, "plugin files can't be watched; reload with SIGHUP"))
             .ok();
         for (folder, error) in watch.iter_mut().flat_map(PluginWatch::attach) {
+            let is_there = folder.exists();
             let folder = folder.display();
-            tracing::info!(%folder, %error, "not watched; reload with SIGHUP once it is there");
+            if is_there {
+                tracing::warn!(%folder, %error, "not watched: reload with SIGHUP after a change");
+            } else {
+                tracing::info!(%folder, "no such folder, so it is not watched: reload with SIGHUP once it is there");
+            }
         }
         Changes { parsers: self, watch, started: false }
     }
