@@ -13,7 +13,7 @@ use crate::losses::{is_shown, losses};
 use crate::play::Played;
 use crate::probes::{Probe, REASONING, probes};
 use crate::recorded::{Markup, Recorded};
-use crate::report::{Fit, ProbeReport, Verdict};
+use crate::report::{Fit, FitVerdict, ProbeReport};
 use crate::template::ProbeTemplate;
 use crate::writer::{NotWritten, Writer, WrittenProbe};
 
@@ -112,8 +112,8 @@ impl Writer<'_> {
     fn judge(&self, probe: &Probe, played: &Played) -> Result<Judged, String> {
         let judged = self.judge_as_is(probe, played)?;
         let is_odd = match judged.report.verdict {
-            Verdict::Unopened => true,
-            Verdict::Rewritten => judged.is_moved,
+            FitVerdict::Unopened => true,
+            FitVerdict::Rewritten => judged.is_moved,
             _ => false,
         };
         if !is_odd || probe.reasoning.is_some() {
@@ -121,7 +121,7 @@ impl Writer<'_> {
         }
         let reasoned = Probe { reasoning: Some(REASONING), ..probe.clone() };
         let mut with = self.judge_as_is(&reasoned, played)?;
-        if !matches!(with.report.verdict, Verdict::Same | Verdict::Differs) {
+        if !matches!(with.report.verdict, FitVerdict::Same | FitVerdict::Differs) {
             return Ok(judged);
         }
         with.report.with_reasoning = true;
@@ -142,23 +142,23 @@ impl Writer<'_> {
         let WrittenProbe { context, argument, cut } = &written;
         let mut report = ProbeReport {
             argument: argument.map(|(name, value)| format!("{name}={value}")),
-            ..ProbeReport::new(probe, Verdict::Same, *context)
+            ..ProbeReport::new(probe, FitVerdict::Same, *context)
         };
         let output = cut.output.as_str();
         if probe.strings().all(|string| is_shown(string, output)) && !probe.is_python_in(output) {
             report.difference = played.difference(probe, cut)?;
         } else {
-            report.verdict = Verdict::Rewritten;
+            report.verdict = FitVerdict::Rewritten;
         }
         let mut is_moved = false;
         if let Some(difference) = &report.difference {
             is_moved = self.writes_as_reasoning(probe, &written);
             report.verdict = match () {
-                () if is_moved => Verdict::Rewritten,
-                () if self.is_ambiguous(probe, &written, &difference.got) => Verdict::Ambiguous,
-                () => Verdict::Differs,
+                () if is_moved => FitVerdict::Rewritten,
+                () if self.is_ambiguous(probe, &written, &difference.got) => FitVerdict::Ambiguous,
+                () => FitVerdict::Differs,
             };
-            report.difference = report.difference.filter(|_| report.verdict == Verdict::Differs);
+            report.difference = report.difference.filter(|_| report.verdict == FitVerdict::Differs);
         }
         Ok(Judged { report, compared: Some(written.cut), is_moved })
     }

@@ -19,9 +19,9 @@ mod writer;
 
 pub use check::{Material, check};
 pub use derive::{
-    Arguments, Calls, Cases, Confidence, Delimiters, Derived, Field, Format, FormatPart, Refusal, Underived,
-    cases, derive,
+    Arguments, Cases, Confidence, Delimiters, Derived, DerivedCalls, DerivedFormat, Field, FormatPart,
+    Underivable, Underived, cases, derive,
 };
 pub use recorded::{Recorded, RecordedOutput};
-pub use report::{CaseReport, Difference, Fit, ProbeReport, RecordedReport, Verdict};
-pub use template::TemplateError;
+pub use report::{CaseReport, Difference, Fit, FitVerdict, ProbeReport, RecordedReport};
+pub use template::ChatTemplateError;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use parser_kit::case::{Case, CaseItem, Status};
+use parser_kit::case::{Case, CaseItem, CaseStatus};
 use serde_json::{Value, json};
 
 use crate::conversation::{Context, Turn};
@@ -72,9 +72,9 @@ impl Items {
         let mut sorted = Self::default();
         for item in items {
             match item {
-                CaseItem::Reasoning { text, status: Status::Completed } => sorted.reasoning.push(text),
-                CaseItem::Message { text, status: Status::Completed, .. } => sorted.texts.push(text),
-                CaseItem::ToolCall { name, arguments, status: Status::Completed, .. } => {
+                CaseItem::Reasoning { text, status: CaseStatus::Completed } => sorted.reasoning.push(text),
+                CaseItem::Message { text, status: CaseStatus::Completed, .. } => sorted.texts.push(text),
+                CaseItem::ToolCall { name, arguments, status: CaseStatus::Completed, .. } => {
                     // The text of a custom tool, which templates get as the server gives it.
                     let arguments =
                         serde_json::from_str(&arguments).unwrap_or_else(|_| json!({ "input": arguments }));

@@ -1,7 +1,7 @@
 //! Plays a turn that a template wrote to a parser, and compares the items with the probe.
 
 use jinja::{Origin, Text};
-use parser_kit::case::{CaseItem, Piece, Status, by_marker};
+use parser_kit::case::{CaseItem, CaseStatus, Piece, by_marker};
 use parsers::conformance::{ParserSource, Recording, play_case};
 use serde_json::{Value, json};
 
@@ -84,19 +84,19 @@ impl Played<'_> {
         let expected = expected(probe);
         let equal = |(item, expected): (&CaseItem, &Value)| match item {
             CaseItem::Reasoning { text, status } => {
-                *status == Status::Completed
+                *status == CaseStatus::Completed
                     && expected["type"] == "reasoning"
                     && expected["text"] == text.as_str()
             }
             CaseItem::Message { text, status, .. } => {
-                *status == Status::Completed
+                *status == CaseStatus::Completed
                     && expected["type"] == "message"
                     && expected["text"] == text.as_str()
             }
             CaseItem::ToolCall { name, arguments, status, .. } => {
                 let value = |text: &str| serde_json::from_str::<Value>(text).ok();
                 let wanted = expected["arguments"].as_str().and_then(value);
-                *status == Status::Completed
+                *status == CaseStatus::Completed
                     && expected["name"] == name.as_str()
                     && wanted.is_some()
                     && value(arguments) == wanted

@@ -9,7 +9,7 @@ use crate::probes::Probe;
 /// What came of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum FitVerdict {
     /// The parser gives the probe back.
     Same,
     /// The parser gives something else.
@@ -26,7 +26,7 @@ pub enum Verdict {
     Ambiguous,
 }
 
-impl Verdict {
+impl FitVerdict {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ pub struct ProbeReport {
     /// Name of the probe.
     pub probe: String,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: FitVerdict,
     /// Where its turn stood: `last`, `results`, `after` or `history`.
     pub context: &'static str,
     /// Argument of the template with which it was written, if that was needed.
@@ -92,7 +92,7 @@ pub struct ProbeReport {
 }
 
 impl ProbeReport {
-    pub(crate) fn new(probe: &Probe, verdict: Verdict, context: Context) -> Self {
+    pub(crate) fn new(probe: &Probe, verdict: FitVerdict, context: Context) -> Self {
         Self {
             probe: probe.name.clone(),
             verdict,
@@ -156,31 +156,31 @@ pub struct Fit {
 
 impl Fit {
     /// Number of probes with this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: FitVerdict) -> usize {
         self.probes.iter().filter(|probe| probe.verdict == verdict).count()
     }
 
     /// Whether a probe or a recorded output differs.
     pub fn differs(&self) -> bool {
-        self.count(Verdict::Differs) > 0 || self.recorded.iter().any(|output| !output.why.is_empty())
+        self.count(FitVerdict::Differs) > 0 || self.recorded.iter().any(|output| !output.why.is_empty())
     }
 
     /// Whether a text and a call were compared, without which nothing is proved.
     pub fn proves(&self) -> bool {
-        let same = || self.probes.iter().filter(|probe| probe.verdict == Verdict::Same);
+        let same = || self.probes.iter().filter(|probe| probe.verdict == FitVerdict::Same);
         same().any(|probe| probe.has_text) && same().any(|probe| probe.has_calls)
     }
 
     /// Whether the template writes any call.
     pub fn shows_calls(&self) -> bool {
         let mut calls = self.probes.iter().filter(|probe| probe.has_calls);
-        calls.any(|probe| !matches!(probe.verdict, Verdict::Unshown | Verdict::Refused))
+        calls.any(|probe| !matches!(probe.verdict, FitVerdict::Unshown | FitVerdict::Refused))
     }
 
     /// The template's message, if it raises for every call.
     pub fn refuses_calls(&self) -> Option<&str> {
         let mut calls = self.probes.iter().filter(|probe| probe.has_calls).peekable();
         let raised = calls.peek()?.raised.as_deref()?;
-        calls.all(|probe| probe.verdict == Verdict::Refused).then_some(raised)
+        calls.all(|probe| probe.verdict == FitVerdict::Refused).then_some(raised)
     }
 }

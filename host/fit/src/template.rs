@@ -17,7 +17,7 @@ const BYTES: usize = 4 << 20;
 
 /// Error of a template that can't be parsed, in one line.
 #[derive(Debug)]
-pub struct TemplateError(pub String);
+pub struct ChatTemplateError(pub String);
 
 /// Template arguments that are tried.
 pub(crate) const ARGUMENTS: [Option<(&str, &str)>; 6] = [
@@ -41,9 +41,9 @@ pub(crate) struct ProbeTemplate {
 }
 
 impl ProbeTemplate {
-    pub(crate) fn parse(files: &TemplateFiles, call_ids: Option<String>) -> Result<Self, TemplateError> {
+    pub(crate) fn parse(files: &TemplateFiles, call_ids: Option<String>) -> Result<Self, ChatTemplateError> {
         let source = files.chat.tool_template.as_ref().unwrap_or(&files.chat.template);
-        let template = Template::parse(source).map_err(|error| TemplateError(one_line(&error)))?;
+        let template = Template::parse(source).map_err(|error| ChatTemplateError(one_line(&error)))?;
         let special = files.chat.special_tokens.iter();
         let special = special.map(|(name, literal)| (name.clone(), Value::text(Origin::Template, literal)));
         let mut parsed = Self {

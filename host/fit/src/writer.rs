@@ -4,7 +4,7 @@
 use crate::conversation::{Carrier, Context, Delimiters, Reasoning};
 use crate::cut::{Cut, Ends, NoCut, cut, tail, wrapper};
 use crate::probes::Probe;
-use crate::report::Verdict;
+use crate::report::FitVerdict;
 use crate::template::{ARGUMENTS, ProbeTemplate};
 
 /// What a template wrote for a probe.
@@ -16,7 +16,7 @@ pub(crate) struct WrittenProbe {
 
 /// Why a probe can't be compared.
 pub(crate) struct NotWritten {
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: FitVerdict,
     /// Message of a template that raised.
     pub(crate) raised: Option<String>,
     /// The turn whose opening isn't the generation prompt's.
@@ -24,15 +24,15 @@ pub(crate) struct NotWritten {
 }
 
 impl NotWritten {
-    fn new(verdict: Verdict) -> Self {
+    fn new(verdict: FitVerdict) -> Self {
         Self { verdict, raised: None, unopened: None }
     }
 
     /// How near it is to a comparison; the nearest one is told.
     fn nearness(&self) -> usize {
         match self.verdict {
-            Verdict::Refused => 0,
-            Verdict::Unshown => 1,
+            FitVerdict::Refused => 0,
+            FitVerdict::Unshown => 1,
             _ => 2 + usize::from(self.unopened.is_some()),
         }
     }
@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        Err(best.unwrap_or_else(|| NotWritten::new(Verdict::Refused)))
+        Err(best.unwrap_or_else(|| NotWritten::new(FitVerdict::Refused)))
     }
 
     /// What the template writes for a probe there, if it shows it.
@@ -142,21 +142,21 @@ impl<'a> Writer<'a> {
     ) -> Result<Cut, NotWritten> {
         let texts = self.template.run(probe, context, &self.carrier, argument);
         let texts = texts
-            .map_err(|raised| NotWritten { raised: Some(raised), ..NotWritten::new(Verdict::Refused) })?;
+            .map_err(|raised| NotWritten { raised: Some(raised), ..NotWritten::new(FitVerdict::Refused) })?;
         let prints_block = || {
             let syntax = ["'thinking'", "\"thinking\""];
             self.carrier.reasoning == Reasoning::Block
                 && syntax.iter().any(|key| texts[2].as_str().contains(key))
         };
         match cut(&texts, &probe.words(), &self.ends, context.is_followed()) {
-            _ if prints_block() => Err(NotWritten::new(Verdict::Unshown)),
+            _ if prints_block() => Err(NotWritten::new(FitVerdict::Unshown)),
             Ok(cut) => Ok(cut),
             Err(NoCut::Unopened(cut)) => {
                 let unopened = Some(Box::new(WrittenProbe { context, argument, cut }));
-                Err(NotWritten { unopened, ..NotWritten::new(Verdict::Unopened) })
+                Err(NotWritten { unopened, ..NotWritten::new(FitVerdict::Unopened) })
             }
-            Err(NoCut::Unended) => Err(NotWritten::new(Verdict::Unopened)),
-            Err(NoCut::Unshown) => Err(NotWritten::new(Verdict::Unshown)),
+            Err(NoCut::Unended) => Err(NotWritten::new(FitVerdict::Unopened)),
+            Err(NoCut::Unshown) => Err(NotWritten::new(FitVerdict::Unshown)),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::case::{End, MarkerMode, Piece, by_marker};
+use super::case::{CaseEnd, MarkerMode, Piece, by_marker};
 use super::nothing_lost::{Changed, CompletedTurn, as_text, declare_broken_tool};
 use super::{Item, LostQuote, Player, lost_quotes};
 use contract::{FinishReason, Request};
@@ -63,7 +63,7 @@ impl Script<'_> {
     }
 
     /// How the response ends.
-    pub(super) fn end<P: Parser>(&self) -> End {
+    pub(super) fn end<P: Parser>(&self) -> CaseEnd {
         self.played::<P>(usize::MAX, false).1
     }
 
@@ -146,7 +146,7 @@ impl Script<'_> {
             Script { request: &request, output, markers: mode, ..self.clone() }
         };
         let (items, end) = script(&self.output).played::<P>(usize::MAX, false);
-        if end != End::Completed {
+        if end != CaseEnd::Completed {
             return Ok(());
         }
         let recorded = CompletedTurn {
@@ -170,7 +170,7 @@ impl Script<'_> {
     }
 
     /// The turn's items and how its response ends, with texts in pieces of `size` characters.
-    fn played<P: Parser>(&self, size: usize, always: bool) -> (Vec<Item>, End) {
+    fn played<P: Parser>(&self, size: usize, always: bool) -> (Vec<Item>, CaseEnd) {
         let mut player = Player::<P>::with(self.request, self.markers, always);
         self.feed(&mut player, &[size]);
         player.end(self.reason)

@@ -7,7 +7,7 @@ use turn::{
 };
 
 use super::Item;
-use super::case::{End, MarkerMode, Piece, by_marker};
+use super::case::{CaseEnd, MarkerMode, Piece, by_marker};
 
 /// A parser without a sandbox.
 #[derive(Debug)]
@@ -135,13 +135,13 @@ impl<P: Parser> Player<P> {
     ///
     /// # Panics
     /// Those of [`Self::finish`].
-    pub fn end(mut self, reason: FinishReason) -> (Vec<Item>, End) {
+    pub fn end(mut self, reason: FinishReason) -> (Vec<Item>, CaseEnd) {
         let reason = if self.flow == Flow::Stop { FinishReason::Stop } else { reason };
         let end = self.turn.finish(reason, None, &mut self.events);
         self.check();
         assert!(self.turn.bytes().are_balanced(), "every byte is routed once: {:?}", self.turn.bytes());
         let items = fold(self.events).unwrap_or_else(|error| panic!("{error}"));
-        (items.into_iter().map(Item::from).collect(), End::of(&end))
+        (items.into_iter().map(Item::from).collect(), CaseEnd::of(&end))
     }
 
     /// Fails the test where a server would call a fault.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use reqwest::Response;
 
 use super::api::{End, EventContent, Prompt, Usage};
-use super::failure::Failure;
-use super::target::Target;
+use super::failure::RequestFailure;
+use super::target::BenchTarget;
 use net::sse::{MAX_EVENT, SseReader};
 
 /// Time for a stream to end after its last event.
@@ -25,20 +25,20 @@ pub(super) struct Answer {
 }
 
 /// Sends a request and reads its answer to the end.
-pub(super) async fn exchange(target: &Target, prompt: &Prompt) -> Result<Answer, Failure> {
+pub(super) async fn exchange(target: &BenchTarget, prompt: &Prompt) -> Result<Answer, RequestFailure> {
     let reading = async {
         let begin = Instant::now();
         let response = target.ask(prompt).await.map_err(|error| of_request(&error))?;
         if !response.status().is_success() {
-            return Err(Failure::Status(response.status().as_u16()));
+            return Err(RequestFailure::Status(response.status().as_u16()));
         }
         ResponseReader { target, begin, answer: Answer::new(), has_ended: false }.read(response).await
     };
-    tokio::time::timeout(target.timeout(), reading).await.unwrap_or(Err(Failure::Timeout))
+    tokio::time::timeout(target.timeout(), reading).await.unwrap_or(Err(RequestFailure::Timeout))
 }
 
-fn of_request(error: &reqwest::Error) -> Failure {
-    if error.is_connect() || error.is_timeout() { Failure::Connection } else { Failure::Cut }
+fn of_request(error: &reqwest::Error) -> RequestFailure {
+    if error.is_connect() || error.is_timeout() { RequestFailure::Connection } else { RequestFailure::Cut }
 }
 
 impl Answer {
@@ -49,20 +49,20 @@ impl Answer {
 
 /// An answer that is being read.
 struct ResponseReader<'a> {
-    target: &'a Target,
+    target: &'a BenchTarget,
     begin: Instant,
     answer: Answer,
     has_ended: bool,
 }
 
 impl ResponseReader<'_> {
-    async fn read(mut self, mut response: Response) -> Result<Answer, Failure> {
+    async fn read(mut self, mut response: Response) -> Result<Answer, RequestFailure> {
         let (mut events, mut data) = (SseReader::new(MAX_EVENT), Vec::new());
-        while let Some(bytes) = response.chunk().await.map_err(|_| Failure::Cut)? {
+        while let Some(bytes) = response.chunk().await.map_err(|_| RequestFailure::Cut)? {
             let now = self.begin.elapsed();
             events.push(&bytes);
-            while events.next(&mut data).map_err(|_| Failure::Malformed)? {
-                let content = self.target.api().read(&data).ok_or(Failure::Malformed)?;
+            while events.next(&mut data).map_err(|_| RequestFailure::Malformed)? {
+                let content = self.target.api().read(&data).ok_or(RequestFailure::Malformed)?;
                 if self.take(content, now)? {
                     // A connection can be reused only after its answer is read to the end. If the
                     // answer doesn't end, only the connection is lost.
@@ -72,11 +72,11 @@ impl ResponseReader<'_> {
                 }
             }
         }
-        if self.has_ended { Ok(self.answer) } else { Err(Failure::Cut) }
+        if self.has_ended { Ok(self.answer) } else { Err(RequestFailure::Cut) }
     }
 
     /// Takes an event; returns whether it is the last one.
-    fn take(&mut self, content: EventContent, now: Duration) -> Result<bool, Failure> {
+    fn take(&mut self, content: EventContent, now: Duration) -> Result<bool, RequestFailure> {
         let EventContent { has_token, text, usage, end } = content;
         let Answer { tokens, end: ended, text: all, usage: counted } = &mut self.answer;
         if has_token {
@@ -85,7 +85,7 @@ impl ResponseReader<'_> {
         all.push_str(&text);
         *counted = usage.or(*counted);
         match end {
-            Some(End::Failed) => return Err(Failure::Event),
+            Some(End::Failed) => return Err(RequestFailure::Event),
             Some(End::Answered | End::Over) if !self.has_ended => {
                 *ended = now;
                 self.has_ended = true;

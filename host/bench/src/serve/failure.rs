@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Kind of a failure. The server's message is not kept, since it may repeat a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Failure {
+pub enum RequestFailure {
     /// The connection couldn't be made.
     Connection,
     /// The answer had this HTTP status.
@@ -19,7 +19,7 @@ pub enum Failure {
     Timeout,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RequestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection => f.write_str("no connection"),

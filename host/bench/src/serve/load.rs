@@ -8,9 +8,9 @@ use tokio::task::JoinSet;
 use super::api::{Prompt, Role};
 use super::conversations::{Conversation, Conversations, Lengths};
 use super::exchange::{Answer, exchange};
-use super::failure::Failure;
-use super::record::{Figures, Record};
-use super::target::Target;
+use super::failure::RequestFailure;
+use super::record::{Figures, RequestRecord};
+use super::target::BenchTarget;
 use super::words::Random;
 
 /// Requests to send.
@@ -46,7 +46,7 @@ pub enum Arrivals {
 
 /// Progress of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct LoadProgress {
     /// Number of requests that ended.
     pub done: usize,
     /// Number of requests that failed.
@@ -58,10 +58,10 @@ pub struct Progress {
 /// Runs a load. Returns the records in the order in which requests ended, and the duration of the
 /// load.
 pub async fn run(
-    target: Arc<Target>,
+    target: Arc<BenchTarget>,
     load: &Load,
-    progress: &mut dyn FnMut(Progress),
-) -> (Vec<Record>, Duration) {
+    progress: &mut dyn FnMut(LoadProgress),
+) -> (Vec<RequestRecord>, Duration) {
     let mut sender = Sender {
         target,
         begin: Instant::now(),
@@ -102,17 +102,17 @@ struct EndedRequest {
     conversation: Option<usize>,
     turn: usize,
     sent: Duration,
-    result: Result<Answer, Failure>,
+    result: Result<Answer, RequestFailure>,
 }
 
 /// Requests under way, and the records of those that ended. Dropping it cancels the requests.
 struct Sender<'a> {
-    target: Arc<Target>,
+    target: Arc<BenchTarget>,
     begin: Instant,
     running: JoinSet<EndedRequest>,
-    records: Vec<Record>,
+    records: Vec<RequestRecord>,
     failed: usize,
-    progress: &'a mut dyn FnMut(Progress),
+    progress: &'a mut dyn FnMut(LoadProgress),
 }
 
 impl Sender<'_> {
@@ -172,13 +172,13 @@ impl Sender<'_> {
             ended.expect("a request neither panics nor is cancelled");
         self.failed += usize::from(result.is_err());
         let figures = result.as_ref().map(Figures::of).map_err(|failure| *failure);
-        self.records.push(Record { conversation, turn, sent, result: figures });
+        self.records.push(RequestRecord { conversation, turn, sent, result: figures });
         self.tell();
         Some((conversation, result.ok()))
     }
 
     fn tell(&mut self) {
         let (done, failed, running) = (self.records.len(), self.failed, self.running.len());
-        (self.progress)(Progress { done, failed, running });
+        (self.progress)(LoadProgress { done, failed, running });
     }
 }

@@ -17,8 +17,8 @@ mod words;
 
 pub use api::Api;
 pub use conversations::Conversations;
-pub use failure::Failure;
-pub use load::{Arrivals, Load, Progress, run};
-pub use record::{Figures, Record, Tokens};
+pub use failure::RequestFailure;
+pub use load::{Arrivals, Load, LoadProgress, run};
+pub use record::{Figures, RequestRecord, Tokens};
 pub use report::{Quantiles, ServeReport, TurnReport};
-pub use target::{Target, TargetOptions};
+pub use target::{BenchTarget, TargetOptions};

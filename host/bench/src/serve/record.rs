@@ -4,12 +4,12 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use super::exchange::Answer;
-use super::failure::Failure;
+use super::failure::RequestFailure;
 use crate::csv::Csv;
 
 /// Record of one request.
 #[derive(Debug, Clone)]
-pub struct Record {
+pub struct RequestRecord {
     /// Index of the request's conversation; none for an independent request.
     pub conversation: Option<usize>,
     /// Index of the request's turn in its conversation, or of the request among all requests.
@@ -17,7 +17,7 @@ pub struct Record {
     /// Time at which the request was sent, since the load began.
     pub sent: Duration,
     /// Figures of the answer, or the failure.
-    pub result: Result<Figures, Failure>,
+    pub result: Result<Figures, RequestFailure>,
 }
 
 /// Figures of an answer.
@@ -67,7 +67,7 @@ impl Figures {
 }
 
 /// CSV file of all requests. Times are in seconds; unknown values are empty.
-pub(super) fn csv(records: &[Record]) -> Csv {
+pub(super) fn csv(records: &[RequestRecord]) -> Csv {
     let mut csv = Csv::new(&[
         "conversation",
         "turn",
@@ -81,7 +81,7 @@ pub(super) fn csv(records: &[Record]) -> Csv {
         "cached_tokens",
         "output_tokens",
     ]);
-    for Record { conversation, turn, sent, result } in records {
+    for RequestRecord { conversation, turn, sent, result } in records {
         let figures = result.as_ref().ok();
         let said = result.as_ref().err().map_or_else(|| "ok".to_owned(), ToString::to_string);
         let tokens = |of: fn(Tokens) -> u64| cell(figures.and_then(|figures| figures.tokens).map(of));

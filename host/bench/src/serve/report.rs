@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::failure::Failure;
-use super::record::{self, Figures, Record, Tokens};
+use super::failure::RequestFailure;
+use super::record::{self, Figures, RequestRecord, Tokens};
 use crate::csv::Csv;
 
 /// Results of a load.
@@ -15,7 +15,7 @@ pub struct ServeReport {
     /// Duration of the load.
     pub took: Duration,
     /// Records in the order in which the requests ended.
-    pub records: Vec<Record>,
+    pub records: Vec<RequestRecord>,
 }
 
 /// Quantiles of a set of times, in seconds.
@@ -86,7 +86,7 @@ impl ServeReport {
     }
 
     /// Number of failed requests, by kind.
-    pub fn failures(&self) -> BTreeMap<Failure, usize> {
+    pub fn failures(&self) -> BTreeMap<RequestFailure, usize> {
         let mut failures = BTreeMap::new();
         for failure in self.records.iter().filter_map(|record| record.result.as_ref().err()) {
             *failures.entry(*failure).or_default() += 1;
@@ -149,8 +149,12 @@ mod tests {
         Figures { ttft: Some(millis(ttft)), gaps: vec![millis(10); 2], end: millis(ttft + 30), tokens }
     }
 
-    fn record(conversation: Option<usize>, turn: usize, result: Result<Figures, Failure>) -> Record {
-        Record { conversation, turn, sent: Duration::ZERO, result }
+    fn record(
+        conversation: Option<usize>,
+        turn: usize,
+        result: Result<Figures, RequestFailure>,
+    ) -> RequestRecord {
+        RequestRecord { conversation, turn, sent: Duration::ZERO, result }
     }
 
     #[test]
@@ -168,13 +172,16 @@ mod tests {
             record(Some(0), 0, Ok(figures(100, Some(tokens)))),
             record(Some(1), 0, Ok(figures(200, Some(tokens)))),
             record(Some(0), 1, Ok(figures(300, None))),
-            record(Some(1), 1, Err(Failure::Status(429))),
-            record(None, 2, Err(Failure::Status(429))),
-            record(None, 3, Err(Failure::Cut)),
+            record(Some(1), 1, Err(RequestFailure::Status(429))),
+            record(None, 2, Err(RequestFailure::Status(429))),
+            record(None, 3, Err(RequestFailure::Cut)),
         ];
         let report = ServeReport { title: String::new(), took: Duration::from_secs(2), records };
         assert_eq!(report.tokens(), Tokens { prompt: 20, cached: 8, output: 8 });
-        assert_eq!(report.failures(), BTreeMap::from([(Failure::Status(429), 2), (Failure::Cut, 1)]));
+        assert_eq!(
+            report.failures(),
+            BTreeMap::from([(RequestFailure::Status(429), 2), (RequestFailure::Cut, 1)])
+        );
         assert_eq!((report.answers().count(), report.uncounted()), (3, 1));
         let turns: Vec<_> =
             report.turns().iter().map(|turn| (turn.answers, turn.tokens.hit_rate())).collect();
@@ -188,8 +195,10 @@ mod tests {
     #[test]
     fn a_row_says_what_is_known() {
         let tokens = Tokens { prompt: 10, cached: 4, output: 4 };
-        let records =
-            vec![record(Some(1), 2, Ok(figures(100, Some(tokens)))), record(None, 0, Err(Failure::Timeout))];
+        let records = vec![
+            record(Some(1), 2, Ok(figures(100, Some(tokens)))),
+            record(None, 0, Err(RequestFailure::Timeout)),
+        ];
         let csv = ServeReport { title: String::new(), took: Duration::ZERO, records }.csv().to_string();
         let rows: Vec<&str> = csv.lines().skip(1).collect();
         assert_eq!(rows, ["1,2,0,ok,0.1,0.01,0.13,3,10,4,4", ",0,0,timeout,,,,,,,"]);

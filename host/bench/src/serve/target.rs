@@ -30,13 +30,13 @@ pub struct TargetOptions {
 
 /// Client of the server that is measured.
 #[derive(Debug)]
-pub struct Target {
+pub struct BenchTarget {
     client: ApiClient,
     options: TargetOptions,
     model: String,
 }
 
-impl Target {
+impl BenchTarget {
     /// Makes a client. If no model is configured, the server is asked for its list of models.
     ///
     /// # Errors

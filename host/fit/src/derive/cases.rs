@@ -1,7 +1,7 @@
 //! Cases for a derived parser: what the template writes for probes, and turns that are cut off.
 
 use model::TemplateFiles;
-use parser_kit::case::{CaseItem, Status};
+use parser_kit::case::{CaseItem, CaseStatus};
 use parsers::conformance::{ParserSource, Recording, play_case};
 use serde_json::{Value, json};
 
@@ -83,10 +83,10 @@ fn cut_off(played: &Played, probe: &Probe, turn: &ShownTurn, words: &str) -> Res
     let items = items(played, probe, &case)?;
     let is_part = match items.as_slice() {
         [CaseItem::Reasoning { text, status } | CaseItem::Message { text, status, .. }] => {
-            text == words && *status == Status::Incomplete
+            text == words && *status == CaseStatus::Incomplete
         }
         [CaseItem::ToolCall { name, arguments, status, .. }] => {
-            *name == probe.calls[0].0 && arguments.ends_with(words) && *status == Status::Incomplete
+            *name == probe.calls[0].0 && arguments.ends_with(words) && *status == CaseStatus::Incomplete
         }
         _ => false,
     };

@@ -87,7 +87,7 @@ pub enum Arguments {
 
 /// How calls are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Calls {
+pub struct DerivedCalls {
     /// Around all calls.
     pub section: Delimiters,
     /// A call.
@@ -100,7 +100,7 @@ pub struct Calls {
 
 /// A model's output format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Format {
+pub struct DerivedFormat {
     /// The header of the model's message, which the generation prompt writes.
     pub anchor: String,
     /// What generation prompts write behind the header, each shown by a probe.
@@ -111,12 +111,12 @@ pub struct Format {
     /// Around the text.
     pub content: Field<Delimiters>,
     /// The calls.
-    pub calls: Field<Calls>,
+    pub calls: Field<DerivedCalls>,
     /// What ends the turn.
     pub ends: Vec<String>,
 }
 
-impl Format {
+impl DerivedFormat {
     /// Literals by which templates of this format are known: those of calls, without white space.
     pub(super) fn literals(&self) -> Vec<String> {
         let calls = &self.calls.value;

@@ -8,7 +8,7 @@ use crate::probes::Probe;
 
 use super::joints::{Joints, Pair};
 use super::point::{COUNTER, Point, Type};
-use super::refusal::Refusal;
+use super::refusal::Underivable;
 use super::spelling::value_at;
 use super::turns::ShownTurn;
 
@@ -27,8 +27,8 @@ enum Segment {
 
 /// Compares a turn, behind its header, with what the format writes for the probe. Returns the
 /// joints that were used.
-pub(super) fn compare(joints: &Joints, probe: &Probe, whole: &str) -> Result<Vec<Pair>, Refusal> {
-    let refuse = |reason: String| Err(Refusal::new(&probe.name, reason));
+pub(super) fn compare(joints: &Joints, probe: &Probe, whole: &str) -> Result<Vec<Pair>, Underivable> {
+    let refuse = |reason: String| Err(Underivable::new(&probe.name, reason));
     let mut rest = whole;
     let mut used = Vec::new();
     for segment in segments(joints, probe)? {
@@ -86,14 +86,14 @@ fn missed(segment: &Segment, rest: &str) -> String {
 }
 
 /// What the format writes for a probe.
-fn segments(joints: &Joints, probe: &Probe) -> Result<Vec<Segment>, Refusal> {
+fn segments(joints: &Joints, probe: &Probe) -> Result<Vec<Segment>, Underivable> {
     let mut segments = Vec::new();
     let mut from = (Point::Start, 0);
     for (point, call, segment) in points(joints, probe) {
         let is_later = call > 0 || (point == Point::End && from.1 > 0);
         let Some((pair, joint)) = joints.get(from.0, point, is_later) else {
             let reason = format!("no probe shows {} behind {}", point.name(), from.0.name());
-            return Err(Refusal::new(&probe.name, reason));
+            return Err(Underivable::new(&probe.name, reason));
         };
         segments.push(Segment::Literal(pair, joint.text.clone()));
         segments.extend(segment);

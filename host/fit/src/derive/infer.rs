@@ -1,11 +1,11 @@
 //! Infers a format from the text between the places of probes.
 
 use super::align::{common_end, common_end_of, common_start, first_tag, last_tag};
-use super::format::{Arguments, Calls, Delimiters, Field, Format, FormatPart};
+use super::format::{Arguments, Delimiters, DerivedCalls, DerivedFormat, Field, FormatPart};
 use super::generate::call_order;
 use super::joints::Joints;
 use super::point::{COUNTER, Point, Type};
-use super::refusal::Refusal;
+use super::refusal::Underivable;
 use super::seen;
 
 /// Types of values whose delimiters are compared.
@@ -26,10 +26,10 @@ pub(super) struct Inference<'a> {
 
 impl Inference<'_> {
     /// The format, all of it only seen.
-    pub(super) fn format(mut self) -> Result<Format, Refusal> {
+    pub(super) fn format(mut self) -> Result<DerivedFormat, Underivable> {
         let order = call_order(self.joints);
         let (Some(&first), Some(&last)) = (order.first(), order.last()) else {
-            return Err(Refusal::new("one-argument", "calls are never shown"));
+            return Err(Underivable::new("one-argument", "calls are never shown"));
         };
         let reasoning = self.reasoning(first).map(seen).or(self.reasoning.take());
         let marks = reasoning.as_ref().map(|field| &field.value);
@@ -46,7 +46,7 @@ impl Inference<'_> {
             self.ends.retain(|end| *end != token);
             self.ends.insert(0, token);
         }
-        Ok(Format {
+        Ok(DerivedFormat {
             anchor: self.anchor,
             openings: self.openings,
             reasoning,
@@ -118,7 +118,13 @@ impl Inference<'_> {
         }
     }
 
-    fn calls(&self, order: &[Point], head: &str, last: Point, turn_end: &str) -> Result<Calls, Refusal> {
+    fn calls(
+        &self,
+        order: &[Point],
+        head: &str,
+        last: Point,
+        turn_end: &str,
+    ) -> Result<DerivedCalls, Underivable> {
         let first = order[0];
         let (last, tagged) = match last {
             Point::Name if !order.contains(&Point::Arguments) => {
@@ -152,7 +158,7 @@ impl Inference<'_> {
         };
         let arguments = tagged.map_or(Arguments::Json, |(arguments, _)| arguments);
         let unit = [parts(unit_open), self.inner(order, &arguments), parts(unit_close)].concat();
-        Ok(Calls { section, unit, separator, arguments })
+        Ok(DerivedCalls { section, unit, separator, arguments })
     }
 
     /// The parts of a call from the first to the last place in it.
@@ -185,12 +191,12 @@ impl Inference<'_> {
     }
 
     /// How parameters are written, and the end of a value.
-    fn tagged(&self) -> Result<(Arguments, String), Refusal> {
+    fn tagged(&self) -> Result<(Arguments, String), Underivable> {
         let text = |from, to| self.joints.text(from, to);
         let before = text(Point::Name, Point::Key).unwrap_or_default();
         let string = Point::Value(Type::String);
         let Some(between) = text(string, Point::Key) else {
-            return Err(Refusal::new("two-arguments", "two parameters aren't shown"));
+            return Err(Underivable::new("two-arguments", "two parameters aren't shown"));
         };
         let middles = TYPES.map(|kind| text(Point::Key, Point::Value(kind))).into_iter().flatten();
         let middles = distinct(middles.map(str::to_owned).collect());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::locate::ProbePlace;
 use super::point::{COUNTER, Point, Type};
-use super::refusal::Refusal;
+use super::refusal::Underivable;
 
 /// Two places that follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ impl Joints {
     }
 
     /// Finds counters, and checks that each joint is always written alike.
-    pub(super) fn settle(&mut self) -> Result<(), Refusal> {
+    pub(super) fn settle(&mut self) -> Result<(), Underivable> {
         self.find_counters();
         for (pair, _, joint) in std::mem::take(&mut self.seen) {
             match self.known.get(&pair) {
@@ -69,7 +69,7 @@ impl Joints {
                         known.probe,
                         known.text
                     );
-                    return Err(Refusal::new(&joint.probe, reason));
+                    return Err(Underivable::new(&joint.probe, reason));
                 }
                 Some(_) => {}
                 None => {

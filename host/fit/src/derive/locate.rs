@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::probes::Probe;
 
 use super::point::{Point, Type};
-use super::refusal::Refusal;
+use super::refusal::Underivable;
 use super::spelling::{find_value, json_at};
 
 /// A place of a turn: what stands there, of which call, from where to where.
@@ -18,7 +18,7 @@ pub(super) struct ProbePlace {
 }
 
 /// The places of a probe in its turn, in order.
-pub(super) fn locate(probe: &Probe, whole: &str) -> Result<Vec<ProbePlace>, Refusal> {
+pub(super) fn locate(probe: &Probe, whole: &str) -> Result<Vec<ProbePlace>, Underivable> {
     let mut finder = Finder { probe, whole, at: 0, places: Vec::new() };
     for (point, prose) in [(Point::Reasoning, probe.reasoning), (Point::Text, probe.text)] {
         if let Some(prose) = prose {
@@ -41,8 +41,8 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn refuse<T>(&self, reason: impl Into<String>) -> Result<T, Refusal> {
-        Err(Refusal::new(&self.probe.name, reason))
+    fn refuse<T>(&self, reason: impl Into<String>) -> Result<T, Underivable> {
+        Err(Underivable::new(&self.probe.name, reason))
     }
 
     fn rest(&self) -> &str {
@@ -54,7 +54,7 @@ impl Finder<'_> {
         self.at = self.at.max(end);
     }
 
-    fn prose(&mut self, point: Point, prose: &str) -> Result<(), Refusal> {
+    fn prose(&mut self, point: Point, prose: &str) -> Result<(), Underivable> {
         let Some(at) = self.rest().find(prose) else {
             return self.refuse(format!("{} isn't written as it is", point.name()));
         };
@@ -63,7 +63,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    fn call(&mut self, call: usize, name: &str, arguments: &Map<String, Value>) -> Result<(), Refusal> {
+    fn call(&mut self, call: usize, name: &str, arguments: &Map<String, Value>) -> Result<(), Underivable> {
         let begin = self.at;
         let Some(at) = self.rest().find(name) else {
             return self.refuse("a call's name isn't written as it is");
@@ -106,7 +106,7 @@ impl Finder<'_> {
         call: usize,
         arguments: &Map<String, Value>,
         limit: usize,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Underivable> {
         let mut keys = arguments.keys().skip(1);
         for (key, value) in arguments {
             let next = keys.next().and_then(|next| self.whole[self.at..limit].find(next.as_str()));
@@ -116,7 +116,7 @@ impl Finder<'_> {
     }
 
     /// Finds a parameter, which ends before `limit`.
-    fn parameter(&mut self, call: usize, key: &str, value: &Value, limit: usize) -> Result<(), Refusal> {
+    fn parameter(&mut self, call: usize, key: &str, value: &Value, limit: usize) -> Result<(), Underivable> {
         let Some(at) = self.whole[self.at..limit].find(key) else {
             return self.refuse("arguments aren't written as JSON, and a parameter's key isn't written");
         };

@@ -22,15 +22,15 @@ mod table;
 mod turns;
 
 pub use cases::{Cases, cases};
-pub use format::{Arguments, Calls, Confidence, Delimiters, Field, Format, FormatPart};
-pub use refusal::Refusal;
+pub use format::{Arguments, Confidence, Delimiters, DerivedCalls, DerivedFormat, Field, FormatPart};
+pub use refusal::Underivable;
 
 use model::TemplateFiles;
 use serde_json::{Value, json};
 
 use crate::conversation::TOOLS;
 use crate::probes::{Probe, probes};
-use crate::report::Verdict;
+use crate::report::FitVerdict;
 
 use align::first_tag;
 use generate::{compare, is_rewritten};
@@ -64,11 +64,11 @@ pub enum Underived {
     /// The template can't be used.
     Unusable(String),
     /// Its format can't be derived.
-    Refused(Refusal),
+    Refused(Underivable),
 }
 
-impl From<Refusal> for Underived {
-    fn from(refusal: Refusal) -> Self {
+impl From<Underivable> for Underived {
+    fn from(refusal: Underivable) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -77,7 +77,7 @@ impl From<Refusal> for Underived {
 #[derive(Debug)]
 pub struct Derived {
     /// The format.
-    pub format: Format,
+    pub format: DerivedFormat,
     /// The table's file, or what a table can't say.
     pub table: Result<Value, String>,
     /// The source of a crate of `host parser new`, with its placeholders, or what such a crate
@@ -103,7 +103,7 @@ pub fn derive(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<De
 }
 
 /// What the parser was derived from, and how sure its parts are.
-fn about(format: &Format, name: &str, source: &str) -> String {
+fn about(format: &DerivedFormat, name: &str, source: &str) -> String {
     let digest = parsers::digest(source.as_bytes());
     let reasoning = format.reasoning.as_ref().map_or("none", |field| field.confidence.name());
     format!(
@@ -121,7 +121,7 @@ fn longest_in(source: &str, literal: &str) -> Option<String> {
 }
 
 /// Infers the output format of a model.
-fn infer(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Format, Underived> {
+fn infer(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<DerivedFormat, Underived> {
     let turns = Turns::new(files).map_err(Underived::Unusable)?;
     let probes: Vec<Probe> = probes(&[]).into_iter().chain(extra_probes()).collect();
     let mut shown: Vec<(&Probe, ShownTurn)> = Vec::new();
@@ -160,7 +160,7 @@ fn infer(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Format,
         let reason = format!(
             "markup never rendered: the generation prompt opens {tag}, and no turn shows its end; say it by --reasoning OPEN,CLOSE"
         );
-        return Err(Refusal::new("reasoning-text", reason).into());
+        return Err(Underivable::new("reasoning-text", reason).into());
     }
     let mut used = Vec::new();
     for (probe, turn) in shown.iter().filter(|(probe, turn)| is_judged(probe, turn)) {
@@ -211,16 +211,19 @@ fn extra_probes() -> Vec<Probe> {
 }
 
 /// The refusal if this probe has to be shown.
-fn not_shown(probe: &Probe, verdict: Verdict, raised: Option<String>) -> Option<Refusal> {
+fn not_shown(probe: &Probe, verdict: FitVerdict, raised: Option<String>) -> Option<Underivable> {
     let raised = raised.map_or_else(String::new, |words| format!(": {words}"));
     if NEEDED.contains(&probe.name.as_str()) {
         let what = if probe.calls.is_empty() { "text is" } else { "calls are" };
-        return Some(Refusal::new(&probe.name, format!("{what} never shown ({}){raised}", verdict.name())));
+        return Some(Underivable::new(
+            &probe.name,
+            format!("{what} never shown ({}){raised}", verdict.name()),
+        ));
     }
     // A template that raises says that a turn has one call.
-    let vanishes = probe.calls.len() > 1 && verdict == Verdict::Unshown;
+    let vanishes = probe.calls.len() > 1 && verdict == FitVerdict::Unshown;
     vanishes.then(|| {
-        Refusal::new(
+        Underivable::new(
             &probe.name,
             "several calls vanish: the template doesn't show all of them in their order",
         )
@@ -228,7 +231,7 @@ fn not_shown(probe: &Probe, verdict: Verdict, raised: Option<String>) -> Option<
 }
 
 /// Calls proved what predicted probes.
-fn judge(format: &mut Format, used: &[Pair]) {
+fn judge(format: &mut DerivedFormat, used: &[Pair]) {
     let is_used = |point: Point| used.iter().any(|pair| pair.from == point || pair.to == point);
     if let Some(reasoning) = format.reasoning.as_mut().filter(|_| is_used(Point::Reasoning)) {
         reasoning.confidence = Confidence::Proved;

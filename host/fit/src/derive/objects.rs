@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::format::{Calls, FormatPart};
+use super::format::{DerivedCalls, FormatPart};
 use super::pattern::{around, soft};
 use super::spelling::json_at;
 
@@ -12,7 +12,7 @@ const NAMES: [&str; 2] = ["zqone", "zqtwo"];
 const KEY: &str = "zqkey";
 
 /// Calls whose name stands inside JSON, in a list or not; `None` if it doesn't.
-pub(super) fn objects(calls: &Calls, ends: &[String]) -> Option<Result<Value, String>> {
+pub(super) fn objects(calls: &DerivedCalls, ends: &[String]) -> Option<Result<Value, String>> {
     let unit = |name: &str| -> String {
         let part = |part: &FormatPart| match part {
             FormatPart::Literal(text) => text.clone(),
@@ -98,7 +98,7 @@ fn list(open: &str, close: &str, path: &Path) -> Result<Value, String> {
     }))
 }
 
-fn object(calls: &Calls, open: &str, close: &str, path: &Path) -> Result<Value, String> {
+fn object(calls: &DerivedCalls, open: &str, close: &str, path: &Path) -> Result<Value, String> {
     let mut field = around(calls, soft(open), soft(close))?;
     field["content"] = json!("json");
     field["transform"] = transform(path, &["content"]);

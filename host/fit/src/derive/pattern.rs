@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::format::Calls;
+use super::format::DerivedCalls;
 
 /// The text as a pattern, with white space at its ends left out and line ends inside it optional.
 pub(super) fn soft(text: &str) -> String {
@@ -57,7 +57,7 @@ pub(super) fn name_class(next: &str) -> String {
 }
 
 /// A field with the delimiters of a call, and those of the section before and behind.
-pub(super) fn around(calls: &Calls, open: String, close: String) -> Result<Value, String> {
+pub(super) fn around(calls: &DerivedCalls, open: String, close: String) -> Result<Value, String> {
     let [before, behind] = [&calls.section.open, &calls.section.close].map(|text| soft(text));
     let open = match (before.as_str(), open.as_str()) {
         ("", _) => open,

@@ -2,13 +2,13 @@
 //! call and the tool's name outside JSON.
 
 use super::align::{first_tag, last_tag};
-use super::format::{Arguments, Format, FormatPart};
+use super::format::{Arguments, DerivedFormat, FormatPart};
 
 /// The source of `src/lib.rs` in a crate of `host parser new`, whose placeholders it has.
 ///
 /// # Errors
 /// What such a crate can't say.
-pub(super) fn source(format: &Format, about: &str) -> Result<String, String> {
+pub(super) fn source(format: &DerivedFormat, about: &str) -> Result<String, String> {
     let Call { marks, prefix, behind } = call(format)?;
     let mut all: Vec<(String, &str)> = Vec::new();
     if let Some(reasoning) = &format.reasoning {
@@ -45,7 +45,7 @@ struct Call {
     behind: String,
 }
 
-fn call(format: &Format) -> Result<Call, String> {
+fn call(format: &DerivedFormat) -> Result<Call, String> {
     let calls = &format.calls.value;
     if calls.arguments != Arguments::Json {
         return Err("its calls aren't a name and JSON".to_owned());
@@ -85,7 +85,7 @@ const SOURCE: &str = r#"//! Parser for {{name}}. @ABOUT@
 //! A call is a marker, a header with the tool's name, a marker and JSON. `parser_sdk::sections` is
 //! the state machine.
 
-use parser_sdk::sections::{Format, Mark, Sections};
+use parser_sdk::sections::{DerivedFormat, Mark, Sections};
 use parser_sdk::{Descriptor, Tools};
 
 /// The parser of one stream.
@@ -99,7 +99,7 @@ const BEHIND: &str = @BEHIND@;
 #[derive(Debug)]
 pub struct Derived;
 
-impl Format for Derived {
+impl DerivedFormat for Derived {
     const MARKS: &'static [(&'static str, Mark)] = &[
 @MARKS@
     ];

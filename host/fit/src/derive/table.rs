@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::format::{Arguments, Calls, Delimiters, Format, FormatPart};
+use super::format::{Arguments, Delimiters, DerivedCalls, DerivedFormat, FormatPart};
 use super::objects::objects;
 use super::pattern::{around, literal, name_class, soft, spaced};
 
@@ -10,7 +10,7 @@ use super::pattern::{around, literal, name_class, soft, spaced};
 ///
 /// # Errors
 /// What a table can't say.
-pub(super) fn table(format: &Format, about: &str, markers: &[String]) -> Result<Value, String> {
+pub(super) fn table(format: &DerivedFormat, about: &str, markers: &[String]) -> Result<Value, String> {
     let mut fields = Map::new();
     if let Some(reasoning) = &format.reasoning {
         fields.insert("reasoning_content".to_owned(), prose(&reasoning.value, true)?);
@@ -27,7 +27,7 @@ pub(super) fn table(format: &Format, about: &str, markers: &[String]) -> Result<
 }
 
 /// What stands before the message, also where the prompt closes reasoning that it didn't open.
-fn anchors(format: &Format) -> Vec<String> {
+fn anchors(format: &DerivedFormat) -> Vec<String> {
     let anchor = format.anchor.trim_start();
     if anchor.trim().is_empty() {
         return Vec::new();
@@ -51,7 +51,7 @@ fn prose(marks: &Delimiters, opens: bool) -> Result<Value, String> {
     Ok(json!({ "open_pattern": open, "close_pattern": soft(&marks.close) }))
 }
 
-fn content(format: &Format) -> Result<Value, String> {
+fn content(format: &DerivedFormat) -> Result<Value, String> {
     let marks = &format.content.value;
     let mut ends: Vec<String> = format.ends.iter().map(|end| literal(end)).collect();
     if !marks.close.is_empty() {
@@ -67,7 +67,7 @@ fn content(format: &Format) -> Result<Value, String> {
     Ok(json!({ "open_pattern": format!("\\s*{}", soft(&marks.open)), "close_pattern": close }))
 }
 
-fn calls(format: &Format) -> Result<Value, String> {
+fn calls(format: &DerivedFormat) -> Result<Value, String> {
     let calls = &format.calls.value;
     match &calls.arguments {
         Arguments::Keywords => keywords(calls),
@@ -86,7 +86,7 @@ fn calls(format: &Format) -> Result<Value, String> {
 }
 
 /// Calls in Python, in a region of their own.
-fn keywords(calls: &Calls) -> Result<Value, String> {
+fn keywords(calls: &DerivedCalls) -> Result<Value, String> {
     let open = format!("{}{}", calls.section.open, before_name(&calls.unit));
     let close = format!("{}{}", behind_arguments(&calls.unit).trim_start_matches(')'), calls.section.close);
     let (open, close) = (open.trim_end_matches('['), close.trim_start_matches(']'));
@@ -119,7 +119,7 @@ fn behind_arguments(unit: &[FormatPart]) -> String {
 }
 
 /// A field whose opening holds the name, without its content.
-fn header(calls: &Calls) -> Result<Value, String> {
+fn header(calls: &DerivedCalls) -> Result<Value, String> {
     let mut open = String::new();
     let end = calls.unit.iter().position(|part| *part == FormatPart::Arguments).unwrap_or(calls.unit.len());
     for (index, part) in calls.unit[..end].iter().enumerate() {

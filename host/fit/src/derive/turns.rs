@@ -7,7 +7,7 @@ use super::format::Delimiters;
 use crate::conversation::{Context, Reasoning, Turn};
 use crate::cut::{Cut, Ends};
 use crate::probes::{Probe, probes};
-use crate::report::Verdict;
+use crate::report::FitVerdict;
 use crate::template::{ARGUMENTS, ProbeTemplate};
 use crate::writer::Writer;
 
@@ -95,10 +95,10 @@ impl<'a> Turns<'a> {
 
     /// What the template writes for a probe, else why it doesn't, with the message of a template
     /// that raised.
-    pub(super) fn write(&self, probe: &Probe) -> Result<ShownTurn, (Verdict, Option<String>)> {
+    pub(super) fn write(&self, probe: &Probe) -> Result<ShownTurn, (FitVerdict, Option<String>)> {
         // Delimiters that the probe brings along show nothing.
         if probe.reasoning.is_some() && self.given().is_some() {
-            return Err((Verdict::Unshown, None));
+            return Err((FitVerdict::Unshown, None));
         }
         match self.writer.write(probe) {
             Ok(written) => Ok(ShownTurn { cut: written.cut, is_opened: true }),

@@ -2,7 +2,7 @@
 //! a format needn't have them all; a parser is judged by its cases alone, so what they leave out is
 //! said.
 
-use parser_kit::case::{CaseItem, CasePayload, Status};
+use parser_kit::case::{CaseItem, CasePayload, CaseStatus};
 use serde_json::{Map, Value};
 
 use super::recording::Recording;
@@ -78,7 +78,7 @@ fn is_text_call(item: &CaseItem) -> bool {
 }
 
 fn is_incomplete_call(item: &CaseItem) -> bool {
-    matches!(item, CaseItem::ToolCall { status: Status::Incomplete, .. })
+    matches!(item, CaseItem::ToolCall { status: CaseStatus::Incomplete, .. })
 }
 
 fn is_cut(turn: &Recording) -> bool {

@@ -3,7 +3,7 @@
 //! ([`parser_kit::nothing_lost`]).
 
 use parser_kit::Item;
-use parser_kit::case::{End, MarkerMode, Piece};
+use parser_kit::case::{CaseEnd, MarkerMode, Piece};
 use parser_kit::nothing_lost::{Changed, CompletedTurn, as_text};
 
 use super::compare::counted;
@@ -36,7 +36,7 @@ pub(super) fn check_some(recording: &Recording, seed: u64, most: usize, tally: &
 fn check_changes(recording: &Recording, output: &[Piece], seed: u64, most: usize, tally: &mut Tally) {
     let mode = recording.tape.mode();
     let whole = play(recording, &recording.tape, &[], Ending::Reason(recording.finish));
-    if whole.end() != End::Completed {
+    if whole.end() != CaseEnd::Completed {
         return;
     }
     let descriptor = recording.subject.descriptor();

@@ -1,7 +1,7 @@
 //! Plays one turn to its end through the real [`Turn`].
 
 use parser_kit::Item;
-use parser_kit::case::{CaseItem, CasePayload, End, Status};
+use parser_kit::case::{CaseEnd, CaseItem, CasePayload, CaseStatus};
 use serde::de::IgnoredAny;
 
 use super::recording::Recording;
@@ -34,8 +34,8 @@ pub struct Outcome {
 
 impl Outcome {
     /// How the response of this turn ends.
-    pub fn end(&self) -> End {
-        End::of(&self.end)
+    pub fn end(&self) -> CaseEnd {
+        CaseEnd::of(&self.end)
     }
 
     /// Why the turn or one of its calls failed, a line each.
@@ -79,14 +79,14 @@ fn why_broken(item: &CaseItem) -> Option<String> {
         CasePayload::Text => None,
     };
     match (status, error) {
-        (Status::Completed, None) => None,
-        (Status::Completed, Some(error)) => {
+        (CaseStatus::Completed, None) => None,
+        (CaseStatus::Completed, Some(error)) => {
             Some(format!("the call of {name:?} is complete, but its arguments are no JSON: {error}"))
         }
-        (Status::Incomplete, Some(error)) => {
+        (CaseStatus::Incomplete, Some(error)) => {
             Some(format!("the call of {name:?} was broken off, its arguments are no whole JSON: {error}"))
         }
-        (Status::Incomplete, None) => Some(format!(
+        (CaseStatus::Incomplete, None) => Some(format!(
             "the call of {name:?} was broken off behind its arguments: the parser never closed it"
         )),
     }

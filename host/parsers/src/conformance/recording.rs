@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parser_kit::case::{CaseItem, End, MarkerMode};
+use parser_kit::case::{CaseEnd, CaseItem, MarkerMode};
 use parser_kit::nothing_lost::{BROKEN_TOOL, declare_broken_tool};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub struct Recording {
     pub(super) cuts: Vec<usize>,
     pub(super) finish: FinishReason,
     pub(super) expected: Vec<CaseItem>,
-    pub(super) end: Option<End>,
+    pub(super) end: Option<CaseEnd>,
     /// Whether the case has no `expect`.
     pub(super) says_nothing: bool,
     pub(super) raw: Value,

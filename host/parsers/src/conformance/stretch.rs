@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use parser_kit::case::{CaseItem, CasePayload, MarkerMode, Piece, Status};
+use parser_kit::case::{CaseItem, CasePayload, CaseStatus, MarkerMode, Piece};
 use serde_json::Value;
 
 use super::compare::difference;
@@ -150,7 +150,7 @@ fn turns(recording: &Recording) -> impl Iterator<Item = Stretch> {
     let mut unit = tape.case_pieces(0..tape.len());
     let is_stop = |piece: &Piece| matches!(piece, Piece::Marker(index, _) if stops.contains(index));
     let after: Vec<Piece> = unit.pop_if(|piece| is_stop(piece)).into_iter().collect();
-    let is_call = |item: &CaseItem| matches!(item, CaseItem::ToolCall { status: Status::Completed, .. });
+    let is_call = |item: &CaseItem| matches!(item, CaseItem::ToolCall { status: CaseStatus::Completed, .. });
     let calls = recording.expected.iter().any(is_call);
     let prompt = prompt.case_pieces(0..prompt.len());
     let again = [unit.clone(), [prompt, unit.clone()].concat()];

@@ -2,7 +2,7 @@
 //! in every protocol; and the part of a call's arguments that a client has seen until then is a
 //! prefix of what the whole case expects.
 
-use parser_kit::case::{CaseItem, Status};
+use parser_kit::case::{CaseItem, CaseStatus};
 use parser_kit::is_left_over;
 use seeded::SplitMix64;
 
@@ -91,9 +91,9 @@ fn shows_a_prefix(recording: &Recording, tape: &Tape, cuts: &[usize], outcome: &
     for (index, shown) in outcome.shown.iter().enumerate() {
         tally.count(Property::ArgumentPrefix);
         let whole = expected.get(index).copied();
-        let cut_off = ended.get(index).filter(|(_, status)| *status == Status::Incomplete);
+        let cut_off = ended.get(index).filter(|(_, status)| *status == CaseStatus::Incomplete);
         let leads_up = whole.is_some_and(|whole| whole.starts_with(shown.as_str()));
-        let is_left_over = |(text, _): &&(&str, Status)| is_left_over(&text[shown.len()..], tape.text());
+        let is_left_over = |(text, _): &&(&str, CaseStatus)| is_left_over(&text[shown.len()..], tape.text());
         if leads_up && cut_off.is_none_or(|ended| is_left_over(&ended)) {
             continue;
         }
@@ -108,7 +108,7 @@ fn shows_a_prefix(recording: &Recording, tape: &Tape, cuts: &[usize], outcome: &
     }
 }
 
-fn arguments(item: &CaseItem) -> Option<(&str, Status)> {
+fn arguments(item: &CaseItem) -> Option<(&str, CaseStatus)> {
     match item {
         CaseItem::ToolCall { arguments, status, .. } => Some((arguments, *status)),
         _ => None,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::bench::serve::{
-    self, Api, Arrivals, Conversations, Load, Progress, Quantiles, ServeReport, Target, TargetOptions,
+    self, Api, Arrivals, BenchTarget, Conversations, Load, LoadProgress, Quantiles, ServeReport,
+    TargetOptions,
 };
 use anyhow::Context;
 use net::printable::Escaped;
@@ -93,7 +94,7 @@ pub(super) fn run(arguments: &BenchServeArguments) -> anyhow::Result<ExitCode> {
         .context("can't start the runtime")?;
     let report = runtime.block_on(async {
         let title = arguments.url.to_string();
-        let target = Target::new(arguments.target()).await.map_err(anyhow::Error::msg)?;
+        let target = BenchTarget::new(arguments.target()).await.map_err(anyhow::Error::msg)?;
         let target = Arc::new(target);
         let title = format!("{} at {title}", target.model());
         let total = arguments.conversations.is_none().then_some(arguments.num_prompts);
@@ -153,7 +154,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// Shows the load's progress, as a bar if the total is known.
-fn tell(Progress { done, failed, running }: Progress, total: Option<usize>) {
+fn tell(LoadProgress { done, failed, running }: LoadProgress, total: Option<usize>) {
     const WIDTH: usize = 30;
     let bar = total.map(|total| {
         let filled = WIDTH * done / total.max(1);

@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use model::Model;
 use model::record::Record;
 use model::record::line::{FinishLine, Line};
-use parser_kit::case::End;
+use parser_kit::case::CaseEnd;
 use serde_json::{Map, Value, json};
 
 use crate::cli::cache::CacheArgument;
@@ -92,7 +92,7 @@ fn case(model: &Model, record: &Record, turn: u32) -> anyhow::Result<Value> {
         ("markers".to_owned(), if by_id { "id" } else { "text" }.into()),
         ("chunks".to_owned(), chunks(&reparsed.steps, &markers).into()),
         ("finish".to_owned(), finish(record, prompt.generation).into()),
-        ("expect".to_owned(), json!({ "items": items, "end": End::of(&reparsed.end) })),
+        ("expect".to_owned(), json!({ "items": items, "end": CaseEnd::of(&reparsed.end) })),
     ]);
     Ok(case.into())
 }

@@ -15,8 +15,8 @@ pub enum CaseItem {
         /// The whole text.
         text: String,
         /// How the item ended.
-        #[serde(default, skip_serializing_if = "Status::is_completed")]
-        status: Status,
+        #[serde(default, skip_serializing_if = "CaseStatus::is_completed")]
+        status: CaseStatus,
     },
     /// A message.
     Message {
@@ -26,8 +26,8 @@ pub enum CaseItem {
         /// The whole text.
         text: String,
         /// How the item ended.
-        #[serde(default, skip_serializing_if = "Status::is_completed")]
-        status: Status,
+        #[serde(default, skip_serializing_if = "CaseStatus::is_completed")]
+        status: CaseStatus,
     },
     /// A tool call.
     ToolCall {
@@ -39,15 +39,15 @@ pub enum CaseItem {
         #[serde(default, skip_serializing_if = "CasePayload::is_json")]
         payload: CasePayload,
         /// How the item ended.
-        #[serde(default, skip_serializing_if = "Status::is_completed")]
-        status: Status,
+        #[serde(default, skip_serializing_if = "CaseStatus::is_completed")]
+        status: CaseStatus,
     },
 }
 
 /// How an item ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum CaseStatus {
     /// The item is complete.
     #[default]
     Completed,
@@ -76,7 +76,7 @@ pub enum CasePayload {
     Text,
 }
 
-impl Status {
+impl CaseStatus {
     fn of(complete: bool) -> Self {
         if complete { Self::Completed } else { Self::Incomplete }
     }
@@ -114,14 +114,14 @@ impl From<CaseItem> for Item {
                 (Head::ToolCall(ToolCall::new(name, payload)), arguments, status)
             }
         };
-        Self { head, text, complete: status == Status::Completed }
+        Self { head, text, complete: status == CaseStatus::Completed }
     }
 }
 
 impl From<Item> for CaseItem {
     fn from(item: Item) -> Self {
         let Item { head, text, complete } = item;
-        let status = Status::of(complete);
+        let status = CaseStatus::of(complete);
         match head {
             Head::Reasoning => Self::Reasoning { text, status },
             Head::Message(phase) => {

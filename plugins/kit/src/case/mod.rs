@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use turn::TurnEnd;
 
-pub use self::items::{CaseItem, CasePayload, CasePhase, Status};
+pub use self::items::{CaseItem, CasePayload, CasePhase, CaseStatus};
 use self::tools::CaseTool;
 use super::Item;
 use contract::{FinishReason, Request};
@@ -37,7 +37,7 @@ pub struct Case {
     #[serde(default)]
     pub generation_prompt: String,
     /// What the model wrote, one engine step each.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<CaseChunk>,
     /// How markers are found.
     #[serde(default)]
     pub markers: MarkerMode,
@@ -52,17 +52,17 @@ pub struct Case {
 /// What one engine step wrote.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub enum Chunk {
+pub enum CaseChunk {
     /// Text; where markers are found by id, this text has no markers, whatever it looks like.
     Text(String),
     /// Text and ids of tokens; each marker literal in the text is the token of that marker.
-    Tokens(Tokens),
+    Tokens(CaseTokens),
 }
 
 /// The tokens of one engine step.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tokens {
+pub struct CaseTokens {
     /// Text of the tokens.
     pub text: String,
     /// Ids of the tokens, for people who read the case.
@@ -108,13 +108,13 @@ pub struct Expect {
     items: Vec<CaseItem>,
     /// How the response ends, if that is to be checked.
     #[serde(default)]
-    pub end: Option<End>,
+    pub end: Option<CaseEnd>,
 }
 
 /// How a response ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum End {
+pub enum CaseEnd {
     /// `response.completed`.
     Completed,
     /// `response.incomplete`.
@@ -123,7 +123,7 @@ pub enum End {
     Failed,
 }
 
-impl End {
+impl CaseEnd {
     /// How the response of a turn with this end ends.
     pub fn of(end: &TurnEnd) -> Self {
         match end {
@@ -190,9 +190,11 @@ impl Case {
 
     /// Each chunk's pieces, given the parser's markers.
     pub fn pieces(&self, markers: &[String]) -> Vec<Vec<Piece>> {
-        let pieces = |chunk: &Chunk| match chunk {
-            Chunk::Tokens(tokens) if self.markers == MarkerMode::Id => by_marker(&tokens.text, markers),
-            Chunk::Tokens(Tokens { text, .. }) | Chunk::Text(text) => vec![Piece::Text(text.clone())],
+        let pieces = |chunk: &CaseChunk| match chunk {
+            CaseChunk::Tokens(tokens) if self.markers == MarkerMode::Id => by_marker(&tokens.text, markers),
+            CaseChunk::Tokens(CaseTokens { text, .. }) | CaseChunk::Text(text) => {
+                vec![Piece::Text(text.clone())]
+            }
         };
         self.chunks.iter().map(pieces).collect()
     }

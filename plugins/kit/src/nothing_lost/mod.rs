@@ -9,7 +9,7 @@ mod changes;
 
 use serde_json::Value;
 
-use super::case::{ANY_OBJECT, End, Piece};
+use super::case::{ANY_OBJECT, CaseEnd, Piece};
 use super::{Head, Item, function};
 use contract::{Payload, Request, Tool};
 
@@ -103,10 +103,10 @@ impl Must {
     ///
     /// # Errors
     /// What is missing.
-    pub fn check(&self, items: &[Item], end: End) -> Result<(), String> {
+    pub fn check(&self, items: &[Item], end: CaseEnd) -> Result<(), String> {
         let holds = match self {
             Self::Call(call) => items.iter().any(|item| same(item, call)),
-            _ if end != End::Completed => true,
+            _ if end != CaseEnd::Completed => true,
             Self::Say(word) => items.iter().any(|item| says(item, word)),
             Self::Hold(marked) => marked.is_held(items),
             Self::Calls(calls) => {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use parser_kit::Item;
-use parser_kit::case::{CaseItem, End, case_files};
+use parser_kit::case::{CaseEnd, CaseItem, case_files};
 
 use super::Recording;
 use crate::ParserLimits;
@@ -43,7 +43,7 @@ fn played(
     tape: &Tape,
     cuts: &[usize],
     change: impl FnOnce(&mut TurnSettings),
-) -> (Vec<CaseItem>, End, u32) {
+) -> (Vec<CaseItem>, CaseEnd, u32) {
     let Recording { subject, request, prompt, finish, .. } = recording;
     let mut settings = subject.settings(request);
     change(&mut settings);
@@ -58,7 +58,7 @@ fn played(
     assert_eq!(turn.fault(), None);
     let items =
         fold(events).expect("a well-formed turn").into_iter().map(|item| Item::from(item).into()).collect();
-    (items, End::of(&end), turn.dropped_calls())
+    (items, CaseEnd::of(&end), turn.dropped_calls())
 }
 
 #[test]
@@ -73,7 +73,8 @@ fn forbidden_calls_are_dropped_and_the_rest_stays() {
         let (found, end, count) = played(&recording, &recording.tape, &recording.cuts, forbid);
         assert_eq!(found, items, "{file}");
         assert_eq!(usize::try_from(count), Ok(all - items.len()), "{file}");
-        let expected = if recording.finish == FinishReason::Stop { End::Completed } else { allowed.end() };
+        let expected =
+            if recording.finish == FinishReason::Stop { CaseEnd::Completed } else { allowed.end() };
         assert_eq!(end, expected, "{file}");
         (dropped, kept) = (dropped + count, kept + items.len());
     });

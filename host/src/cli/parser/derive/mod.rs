@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fit::{Delimiters, Derived, Format, FormatPart, Underived};
+use fit::{Delimiters, Derived, DerivedFormat, FormatPart, Underived};
 use model::TemplateFiles;
 
 use super::paint::{BOLD, DIM, painted};
@@ -107,7 +107,7 @@ fn show(Derived { format, .. }: &Derived, as_json: bool, out: &mut impl Write) -
         return Ok(());
     }
     let around = |marks: &Delimiters| format!("{}…{}", marks.open, marks.close);
-    let Format { reasoning, content, calls, .. } = format;
+    let DerivedFormat { reasoning, content, calls, .. } = format;
     let reasoning = reasoning.as_ref().map(|field| ("reasoning", field.confidence, around(&field.value)));
     let section = &calls.value.section;
     let unit: String = calls.value.unit.iter().map(part).collect();

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use fit::{Cases, Fit, Material, Verdict};
+use fit::{Cases, Fit, FitVerdict, Material};
 use model::{TemplateFiles, find_parser};
 use parsers::conformance::{self, Measures, Report};
 
@@ -59,7 +59,7 @@ impl Proof {
     pub(super) fn print(&self, file: &Path, out: &mut impl Write) -> anyhow::Result<()> {
         let findings = self.report.findings.iter().filter(|finding| !finding.passed);
         let failed: Vec<&str> = findings.map(|finding| finding.property.name()).collect();
-        let differs = self.fit.probes.iter().filter(|probe| probe.verdict == Verdict::Differs);
+        let differs = self.fit.probes.iter().filter(|probe| probe.verdict == FitVerdict::Differs);
         let differs: Vec<&str> = differs.map(|probe| probe.probe.as_str()).collect();
         let missed: Vec<&str> = self.missed.iter().map(String::as_str).collect();
         let fits = if self.fit.proves() {

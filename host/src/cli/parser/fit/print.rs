@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fit::{Difference, Fit, ProbeReport, Verdict};
+use fit::{Difference, Fit, FitVerdict, ProbeReport};
 
 use super::differences;
 use crate::cli::parser::paint::{BAD, BOLD, DIM, GOOD, painted};
@@ -43,8 +43,8 @@ pub(super) fn report(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
 
 fn line(report: &ProbeReport, out: &mut impl Write) -> anyhow::Result<()> {
     let style = match report.verdict {
-        Verdict::Same => GOOD,
-        Verdict::Differs => BAD,
+        FitVerdict::Same => GOOD,
+        FitVerdict::Differs => BAD,
         _ => DIM,
     };
     let verdict = painted(style, format_args!("{:10}", report.verdict.name()));
@@ -95,7 +95,7 @@ fn shown(rendering: &str) -> String {
 }
 
 fn result(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
-    let [same, differ] = [Verdict::Same, Verdict::Differs].map(|verdict| fit.count(verdict));
+    let [same, differ] = [FitVerdict::Same, FitVerdict::Differs].map(|verdict| fit.count(verdict));
     let unjudged = fit.probes.len() - same - differ;
     let read = fit.probes.iter().filter_map(|report| report.is_read);
     let (read, unread): (Vec<bool>, Vec<bool>) = read.partition(|is_read| *is_read);
