@@ -47,7 +47,7 @@ class Writer {
     const events = 1;
     this.lines.push({ type: "turn-end", ms: this.ms + 1, turn: 0, end: state, usage: {}, fault, why, calls: [], items: [], events: [this.event, this.event + events] });
     this.event += events;
-    this.lines.push({ type: "end", ms: this.ms + 2, state, events: this.event, usage: { input_tokens: 312, cached_tokens: 256, output_tokens: this.output, reasoning_tokens: 9 }, phases: { prepare_ms: 3.1, queue_prefill_ms: 12.1, decode_ms: this.ms - 28.7, parse_ms: 1.4, send_ms: 0.6 } });
+    this.lines.push({ type: "end", ms: this.ms + 2, state, events: this.event, usage: { input_tokens: 312, cached_tokens: 256, output_tokens: this.output + 1, reasoning_tokens: 9 }, phases: { prepare_ms: 3.1, queue_prefill_ms: 12.1, decode_ms: this.ms - 28.7, parse_ms: 1.4, send_ms: 0.6 } });
     this.lines.forEach((line, number) => { line.line = number; });
     return { lines: this.lines, texts: [...this.texts.values()] };
   }
@@ -96,6 +96,18 @@ export function failingParser(id = "18") {
   out.put(["nope"], [{ text: "nope", answer: { fault: "the call has no name" } }], [out.text(0, "<tool_call>{nope")], 1);
   out.put([" more"], [], [out.text(0, " more")], 1);
   return out.end("model_error", { fault: "the call has no name", why: "The parser failed.", items: [out.close(0, "incomplete")], calls: [] });
+}
+
+/** An answer with the text of its prompt, of which a part of the middle is left out. */
+export function prompted(id = "22", parts = 0) {
+  const { lines } = parallelCalls(id, "");
+  const [control, text] = [(by, literal, number) => ({ by, tokens: 1, id: number, text: literal }), (by, said) => ({ by, tokens: Math.ceil(said.length / 4), text: said })];
+  const start = (role) => [control("template", "<|im_start|>", 151644), text("template", `${role}\n`)];
+  const end = () => [control("template", "<|im_end|>", 151645), text("template", "\n")];
+  const more = Array.from({ length: parts }, (_, index) => [...start("user"), text("user", `Part ${index}.`), ...end()]).flat();
+  lines[1].segments = [...start("system"), text("system", "Be brief."), ...end(), { cut: 1234 }, ...more,
+    ...start("user"), text("user", `Is <|im_end|> a token? ${"Long line of words.\n".repeat(3000)}`), ...end(), ...start("assistant")];
+  return { lines };
 }
 
 /** `count` tokens of text, one a step, with a second token in every tenth. */
