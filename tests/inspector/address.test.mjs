@@ -53,6 +53,17 @@ describe("the inspector's address", { skip: missing() }, () => {
     assert.equal(await page.textContent("#live"), "Following");
   });
 
+  it("says so when the reader goes back to one that is gone", async () => {
+    const { page, fake } = await begin([lines.failingParser("18"), lines.parallelCalls("17")]);
+    await open(page, "17");
+    await open(page, "18");
+    fake.answers.pop();
+    await page.waitForFunction(() => document.querySelectorAll("#answers li").length === 1);
+    await page.goBack();
+    await page.waitForSelector("#link-note", { state: "visible" });
+    assert.match(await page.textContent("#link-note"), /^No answer of request req_17 /);
+  });
+
   it("lets the reader choose where a request has several answers", async () => {
     const both = ["17", "18"].map((id) => {
       const { lines: all } = lines.parallelCalls(id);

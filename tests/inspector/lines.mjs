@@ -98,16 +98,19 @@ export function failingParser(id = "18") {
   return out.end("model_error", { fault: "the call has no name", why: "The parser failed.", items: [out.close(0, "incomplete")], calls: [] });
 }
 
-/** An answer with the text of its prompt, of which a part of the middle is left out. */
-export function prompted(id = "22", parts = 0) {
-  const { lines } = parallelCalls(id, "");
-  const [control, text] = [(by, literal, number) => ({ by, tokens: 1, id: number, text: literal }), (by, said) => ({ by, tokens: Math.ceil(said.length / 4), text: said })];
-  const start = (role) => [control("template", "<|im_start|>", 151644), text("template", `${role}\n`)];
-  const end = () => [control("template", "<|im_end|>", 151645), text("template", "\n")];
-  const more = Array.from({ length: parts }, (_, index) => [...start("user"), text("user", `Part ${index}.`), ...end()]).flat();
-  lines[1].segments = [...start("system"), text("system", "Be brief."), ...end(), { cut: 1234 }, ...more,
-    ...start("user"), text("user", `Is <|im_end|> a token? ${"Long line of words.\n".repeat(3000)}`), ...end(), ...start("assistant")];
-  return { lines };
+/** An answer with the text of its prompt: `parts` more messages, `cut` tokens left out, `count` lines in the last message. */
+export function prompted(id = "22", { parts = 0, cut = 1234, count = 3000 } = {}) {
+  const { lines, texts } = parallelCalls(id, "");
+  const control = (literal, number) => ({ by: "template", tokens: 1, id: number, text: literal });
+  const text = (by, said) => ({ by, tokens: Math.ceil(said.length / 4), text: said });
+  const message = (role, said) => [control("<|im_start|>", 151644), text("template", `${role}\n`), text(role, said), control("<|im_end|>", 151645), text("template", "\n")];
+  const more = Array.from({ length: parts }, (_, index) => message("user", `Part ${index}.`)).flat();
+  const segments = [...message("system", "Be brief."), ...(cut ? [{ cut }] : []), ...more,
+    ...message("user", `Is <|im_end|> a token? ${"Long line of words.\n".repeat(count)}`), control("<|im_start|>", 151644), text("template", "assistant\n")];
+  const tokens = segments.reduce((sum, each) => sum + (each.tokens ?? each.cut), 0);
+  Object.assign(lines[1], { segments, tokens });
+  lines.at(-1).usage.input_tokens = tokens;
+  return { lines, texts };
 }
 
 /** `count` tokens of text, one a step, with a second token in every tenth. */

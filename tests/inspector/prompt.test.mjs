@@ -31,7 +31,7 @@ describe("the prompt", { skip: missing() }, () => {
   });
 
   it("shows long texts in excerpts, and whole if asked", async () => {
-    const answer = lines.prompted("22", 200);
+    const answer = lines.prompted("22", { parts: 200 });
     const { page } = await begin([answer]);
     await open(page, "22");
     await press(page, "t");

@@ -206,7 +206,7 @@ describe("how the inspector is used", { skip: missing() }, () => {
   }
 
   it("has the picture of the README", async () => {
-    const { page } = await begin([lines.failingParser("18"), lines.parallelCalls("17", "")], { viewport: { width: 1280, height: 800 } });
+    const { page } = await begin([lines.failingParser("18"), lines.prompted("17", { cut: 0, count: 60 })], { viewport: { width: 1280, height: 800 } });
     await open(page, "17");
     await press(page, "Home");
     await press(page, "ArrowRight", 34);

@@ -3,13 +3,17 @@
 //! Invariant: a line is bounded however long the prompt is. Where the middle of a prompt is left out,
 //! the line says how many tokens are missing.
 
-use prompt::{Author, AuthorRun, Tokenizer};
+use std::iter::{repeat, repeat_n};
+
+use prompt::{AddedToken, Author, AuthorRun, Tokenizer};
 use serde_json::{Map, Value, json};
 
-/// Bytes of text that the line of an answer's first prompt has at most.
+/// Bytes of segments that the line of an answer's first prompt has at most.
 const FIRST_BYTES: usize = 256 << 10;
-/// Bytes of text that a later prompt's line has at most. It repeats most of the one before.
+/// Bytes of segments that a later prompt's line has at most. It repeats most of the one before.
 const LATER_BYTES: usize = 64 << 10;
+/// Bytes that a segment counts beside its text: its names, author and number of tokens.
+const SEGMENT_BYTES: usize = 64;
 
 /// Prompt of a generation, as its trace has it.
 pub(crate) struct TracedPrompt(Map<String, Value>);
@@ -42,31 +46,34 @@ impl TracedPrompt {
     }
 }
 
-/// The tokens as segments of one author each; control tokens stand alone. Of a longer text than
-/// `most` bytes the beginning and the end are kept.
+/// The tokens as segments of one author each; control tokens stand alone. Where they take more than
+/// `most` bytes, the beginning and the end are kept.
 fn segments(tokenizer: &Tokenizer, ids: &[u32], authors: &[AuthorRun], most: usize) -> Vec<Value> {
-    let known =
-        authors.iter().flat_map(|(author, tokens)| std::iter::repeat_n(Some(*author), *tokens as usize));
-    let authors = known.chain(std::iter::repeat(None));
-    let half = |ids: &mut dyn Iterator<Item = &u32>| {
+    let known = authors.iter().flat_map(|(author, tokens)| repeat_n(Some(*author), *tokens as usize));
+    let authors: Vec<Option<Author>> = known.chain(repeat(None)).take(ids.len()).collect();
+    let is_control = |at: usize| control(tokenizer, ids[at]).is_some();
+    let begins = |at| at == 0 || authors[at] != authors[at - 1] || is_control(at) || is_control(at - 1);
+    let half = |places: &mut dyn Iterator<Item = usize>| {
         let mut bytes = 0;
-        let fits = |id: &&u32| {
-            bytes += tokenizer.token(**id).len();
+        let fits = |at: &usize| {
+            bytes += tokenizer.token(ids[*at]).len() + if begins(*at) { SEGMENT_BYTES } else { 0 };
             bytes <= most / 2
         };
-        ids.take_while(fits).count()
+        places.take_while(fits).count()
     };
-    let head = half(&mut ids.iter());
-    let tail = ids.len().saturating_sub(half(&mut ids.iter().rev())).max(head);
+    let head = half(&mut (0..ids.len()));
+    let tail = ids.len().saturating_sub(half(&mut (0..ids.len()).rev())).max(head);
     let mut segments = Segments { tokenizer, done: Vec::new(), open: None };
-    for (at, (id, author)) in ids.iter().zip(authors).enumerate() {
-        match at {
-            _ if at < head || at >= tail => segments.push(*id, author),
-            _ if at == head => segments.cut(tail - head),
-            _ => {}
-        }
+    (0..head).for_each(|at| segments.push(ids[at], authors[at]));
+    if tail > head {
+        segments.cut(tail - head);
     }
+    (tail..ids.len()).for_each(|at| segments.push(ids[at], authors[at]));
     segments.finish()
+}
+
+fn control(tokenizer: &Tokenizer, id: u32) -> Option<&AddedToken> {
+    tokenizer.added_token(id).filter(|token| !token.is_whitespace())
 }
 
 /// Segments that are being made.
@@ -86,8 +93,7 @@ struct Text {
 impl Segments<'_> {
     fn push(&mut self, id: u32, author: Option<Author>) {
         let by = author.map(Author::word);
-        let control = self.tokenizer.added_token(id).filter(|token| !token.is_whitespace());
-        if let Some(token) = control {
+        if let Some(token) = control(self.tokenizer, id) {
             self.close();
             self.done.push(json!({ "by": by, "tokens": 1, "id": id, "text": token.literal }));
             return;
@@ -153,7 +159,7 @@ mod tests {
         let tokenizer = tokenizer();
         let text: String = (0..1000).map(|number| format!("n{number} ")).collect();
         let ids = tokenizer.encode_text(&text).expect("text");
-        let made = segments(&tokenizer, &ids, &[], 200);
+        let made = segments(&tokenizer, &ids, &[], 400);
         let tokens: u64 =
             made.iter().filter_map(|each| each["tokens"].as_u64().or(each["cut"].as_u64())).sum();
         assert_eq!(tokens, ids.len() as u64);
@@ -161,7 +167,16 @@ mod tests {
         assert!(cut["cut"].as_u64().is_some_and(|cut| cut > 0));
         let (head, tail) = (head["text"].as_str().expect("text"), tail["text"].as_str().expect("text"));
         assert!(text.starts_with(head) && text.ends_with(tail));
-        assert!((180..=200).contains(&(head.len() + tail.len())));
+        assert!((300..=400).contains(&(head.len() + tail.len())));
         assert_eq!(segments(&tokenizer, &ids, &[], 1 << 20).len(), 1);
+    }
+
+    #[test]
+    fn many_small_segments_are_bounded_by_what_they_take() {
+        let tokenizer = tokenizer();
+        let ids = tokenizer.encode_with_added(&"<|im_start|>".repeat(1000)).expect("text");
+        let made = segments(&tokenizer, &ids, &[], 10_000);
+        let size = serde_json::to_string(&made).expect("JSON").len();
+        assert!((5_000..=10_000).contains(&size), "{size}");
     }
 }

@@ -44,7 +44,9 @@ impl Tokenizer {
         let mut ids = IdsWithin::new(budget, text.len());
         for split in &splits {
             if let Some(id) = split.id {
-                starts.iter_mut().for_each(|starts| starts.push(split.start));
+                if let Some(starts) = &mut starts {
+                    starts.push(split.start);
+                }
                 ids.extend([id], split.end)?;
                 continue;
             }
@@ -53,8 +55,9 @@ impl Tokenizer {
                 self.can_cut(),
                 |piece, at| self.encode_section(piece, split.start + at == 0),
                 |tokens, end| {
-                    let places = tokens.iter().map(|token| split.start + token.start);
-                    starts.iter_mut().for_each(|starts| starts.extend(places.clone()));
+                    if let Some(starts) = &mut starts {
+                        starts.extend(tokens.iter().map(|token| split.start + token.start));
+                    }
                     Ok(ids.extend(tokens.iter().map(|token| token.id), split.start + end)?)
                 },
             )?;

@@ -78,6 +78,7 @@ function openWanted(answers) {
   if (note && note !== byId("link-note").textContent && answers.some(({ request_id: id }) => id === address.wanted.request)) {
     list.filter(address.wanted.request);
   }
+  if (note && trace) close();
   say(byId("link-note"), note);
 }
 
