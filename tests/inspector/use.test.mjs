@@ -107,6 +107,7 @@ describe("how the inspector is used", { skip: missing() }, () => {
     await press(page, "Home");
     await press(page, "ArrowRight");
     assert.equal((await cursor(page)).step, "1");
+    assert.equal(await page.textContent(".beat.cursor .ms"), "");
   });
 
   it("filters the list by text, state and model", async () => {

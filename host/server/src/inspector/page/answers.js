@@ -27,10 +27,16 @@ export class Answers {
   }
 
   async refresh() {
+    const isListed = await this.#ask();
+    this.draw();
+    if (isListed) this.listed(this.list);
+  }
+
+  async #ask() {
     try {
       this.list = await answers();
       this.tell(this.list.length ? "" : "No answers yet. Send the server a request.", false);
-      this.listed(this.list);
+      return true;
     } catch (error) {
       if (error instanceof Refused && error.status === 404) {
         this.tell("This server keeps no traces: start it with --inspect. Files can be dropped here all the same.", false);
@@ -40,8 +46,8 @@ export class Answers {
       } else {
         this.tell(error instanceof Refused ? error.message : "The server doesn't answer.", false);
       }
+      return false;
     }
-    this.draw();
   }
 
   /** The next answer in a direction, for the keyboard. */
@@ -59,6 +65,7 @@ export class Answers {
   #onKey(event) {
     if (event.key === "Escape") {
       this.filter("");
+      event.target.blur();
       byId("lanes").focus();
     }
     if (event.key === "ArrowDown") this.box.querySelector("button")?.focus();

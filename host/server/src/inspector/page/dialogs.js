@@ -47,7 +47,6 @@ export class ParseDialog {
   /** Opens the dialog with what a dropped file holds. */
   open(file = {}) {
     if (file.kind === "parser") this.parser = file;
-    if (file.kind === "record") this.record = file;
     if (file.raw !== undefined) {
       this.record = null;
       byId("parse-raw").value = file.raw;
@@ -69,6 +68,11 @@ export class ParseDialog {
     byId("parse-parser").value = "";
     await this.#send();
     if (byId("parse-wrong").textContent) this.#open();
+  }
+
+  /** Forgets the record, since another answer is shown. */
+  forget() {
+    this.record = null;
   }
 
   #open() {

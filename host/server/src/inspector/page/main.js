@@ -119,6 +119,7 @@ async function openAnswer(answer) {
   const signal = begin(`Answer ${answer.id}`, true);
   if (matchMedia("(max-width: 760px)").matches) byId("list").open = false;
   list.select(answer.id);
+  parseDialog.forget();
   address.name(answer, list.list);
   const mine = trace;
   // The line `answer` may be among those that are no longer kept.
@@ -156,6 +157,7 @@ async function sendParse(body, title) {
 function openLines({ name, lines }) {
   begin(name, false);
   list.select(null);
+  parseDialog.forget();
   address.name(null);
   let left = 0;
   for (const line of lines) {
