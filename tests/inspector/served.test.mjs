@@ -91,6 +91,7 @@ describe("the inspector of a real server", { skip: missing() }, () => {
     const body = JSON.stringify({ model: "qwen3-tiny", instructions: "Be brief.", input: "both <|im_end|>", tools });
     const response = await fetch(`${server.address}/v1/responses`, { method: "POST", headers: { "content-type": "application/json" }, body });
     const { usage } = await response.json();
+    assert.equal(server.inspect, `${server.admin}/inspector`);
     page = await inspector(browser, server.admin, { search: `?request=${response.headers.get("x-request-id")}` });
     await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
     assert.equal(await page.textContent("#title"), "Answer 2");
