@@ -122,7 +122,6 @@ impl TemplateVariables {
 impl TemplateForms {
     fn message(&self, message: &Message, is_marked: bool) -> Result<Value, Error> {
         let author = Author::of_role(message.role);
-        let string = |text: &str| Value::text(author.origin(), text);
         let is_none = self.empty_is_none && message.content.is_empty() && !message.tool_calls.is_empty();
         let content = if is_none {
             Value::None
@@ -135,7 +134,7 @@ impl TemplateForms {
         ];
         if let Some(reasoning) = &message.reasoning {
             // Harmony's templates read the second name.
-            let reasoning = string(reasoning);
+            let reasoning = string(author, reasoning);
             entries.extend([("reasoning_content", reasoning.clone()), ("thinking", reasoning)]);
         }
         if !message.tool_calls.is_empty() {
@@ -143,17 +142,19 @@ impl TemplateForms {
             entries.push(("tool_calls", Value::list(calls)?));
         }
         for (key, text) in [("tool_call_id", &message.tool_call_id), ("name", &message.name)] {
-            entries.extend(text.as_deref().map(|text| (key, string(text))));
+            entries.extend(text.as_deref().map(|text| (key, string(author, text))));
         }
         Value::dict(entries)
     }
 
     fn call(&self, call: &HistoryCall) -> Result<Value, Error> {
-        let string = |text: &str| Value::text(Author::Assistant.origin(), text);
-        let function = [("name", string(&call.name)), ("arguments", self.arguments(&call.arguments)?)];
+        let function = [
+            ("name", string(Author::Assistant, &call.name)),
+            ("arguments", self.arguments(&call.arguments)?),
+        ];
         Value::dict([
             ("type", Value::text(Origin::Template, "function")),
-            ("id", string(&call.id)),
+            ("id", string(Author::Assistant, &call.id)),
             ("function", Value::dict(function)?),
         ])
     }
@@ -162,18 +163,21 @@ impl TemplateForms {
     /// itself, or to an object with the text as its input if the template takes only objects.
     fn arguments(&self, text: &str) -> Result<Value, Error> {
         let CallArguments { form, only_objects } = self.call_arguments;
-        let origin = Author::Assistant.origin();
-        let string = |text: &str| Value::text(origin, text);
+        let author = Author::Assistant;
         if form == ArgumentsForm::Text && !only_objects {
-            return Ok(string(text));
+            return Ok(string(author, text));
         }
         let wrapped = only_objects.then(|| serde_json::json!({ INPUT: text }).to_string());
         match (object(text).or(wrapped.as_deref()), form) {
-            (Some(object), ArgumentsForm::Objects) => Value::from_json(object, origin),
-            (Some(object), ArgumentsForm::Text) => Ok(string(object)),
-            (None, _) => Ok(string(text)),
+            (Some(object), ArgumentsForm::Objects) => Value::from_json(object, author.origin()),
+            (Some(object), ArgumentsForm::Text) => Ok(string(author, object)),
+            (None, _) => Ok(string(author, text)),
         }
     }
+}
+
+fn string(author: Author, text: &str) -> Value {
+    Value::text(author.origin(), text)
 }
 
 /// Converts a message's content. The mark and a space follow its text, or that of its last part.

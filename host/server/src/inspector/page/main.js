@@ -51,7 +51,8 @@ function draw() {
   byId("play").setAttribute("aria-pressed", String(player.playing));
   byId("live").hidden = !player.live;
   byId("live").setAttribute("aria-pressed", String(player.following));
-  say(byId("live"), player.following ? "Following" : `Paused, ${counted(trace.next - 1 - cursor)} behind`);
+  const behind = `${counted(trace.next - 1 - cursor)} behind`;
+  say(byId("live"), player.following ? "Following" : player.playing ? behind : `Paused, ${behind}`);
   byId("speed").value = String(player.speed);
   drawHead();
 }
