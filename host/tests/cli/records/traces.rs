@@ -349,7 +349,7 @@ fn segments(line: &Value) -> Vec<(&str, &str)> {
     let segments = line["segments"].as_array().unwrap_or_else(|| panic!("{line}"));
     segments
         .iter()
-        .map(|segment| (segment["by"].as_str().unwrap(), segment["text"].as_str().unwrap()))
+        .map(|segment| (segment["by"].as_str().expect("an author"), segment["text"].as_str().expect("text")))
         .collect()
 }
 
