@@ -11,9 +11,9 @@ export function missing() {
   return `there is no ${PROGRAM} (Debian: apt-get install chromium)`;
 }
 
-export const launch = () => chromium.launch({
+export const launch = (...args) => chromium.launch({
   executablePath: PROGRAM,
-  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", ...args],
 });
 
 /** Opens the inspector at an address; what goes wrong in the page is in `page.faults`. */
@@ -25,7 +25,7 @@ export async function inspector(browser, address, options = {}) {
     // A refused request is what some tests are about.
     if (message.type() === "error" && !message.text().includes("Failed to load resource")) page.faults.push(message.text());
   });
-  await page.goto(`${address}/inspector`);
+  await page.goto(`${address}/inspector${options.search ?? ""}`);
   return page;
 }
 

@@ -19,6 +19,7 @@ export class Fake {
     /** Bodies of `POST /admin/parse`, and the lines that answer them. */
     this.parsed = [];
     this.parseLines = [];
+    this.models = [{ model: "qwen3-tiny", serving: { name: "qwen3" }, loadable: ["kimi-k2", "none", "qwen3"] }];
     /** Requests that were refused for want of a key. */
     this.refused = 0;
     /** Streams that wait for lines, by answer. */
@@ -56,6 +57,7 @@ export class Fake {
       return this.#json(response, 401, { error: { message: "Give an API key." } });
     }
     if (path === "/admin/answers") return this.#json(response, 200, { object: "list", data: this.answers.map(row) });
+    if (path === "/admin/parsers") return this.#json(response, 200, { models: this.models });
     if (path === "/admin/parse") return this.#parse(request, response);
     const answer = this.answers.find(({ id }) => path === `/admin/answers/${id}/tap`);
     return answer ? this.#tap(answer, request, response) : this.#json(response, 404, { error: { message: "Not found." } });
@@ -87,7 +89,7 @@ export class Fake {
     let text = "";
     for await (const chunk of request) text += chunk;
     this.parsed.push(JSON.parse(text));
-    if (!this.parseLines.length) return this.#json(response, 400, { error: { message: "No parser is called nobody." } });
+    if (!this.parseLines.length) return this.#json(response, 400, { error: { message: "It can't be parsed." } });
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(this.parseLines.map(frame).join(""));
   }
@@ -99,6 +101,6 @@ function row({ id, lines }) {
   return {
     id, request_id: answer.request_id, model: answer.model, protocol: answer.protocol, began_at: answer.began_at,
     state: last.type === "end" ? last.state : "running", steps: steps.length,
-    tokens: steps.reduce((sum, { tokens }) => sum + tokens.length, 0), parser: answer.parser, record: null,
+    tokens: steps.reduce((sum, { tokens, finish }) => sum + tokens.length + (finish?.stop ? 1 : 0), 0), parser: answer.parser, record: null,
   };
 }

@@ -47,7 +47,7 @@ class Writer {
     const events = 1;
     this.lines.push({ type: "turn-end", ms: this.ms + 1, turn: 0, end: state, usage: {}, fault, why, calls: [], items: [], events: [this.event, this.event + events] });
     this.event += events;
-    this.lines.push({ type: "end", ms: this.ms + 2, state, events: this.event, usage: { input_tokens: 312, cached_tokens: 256, output_tokens: this.output, reasoning_tokens: 9 }, phases: { prepare_ms: 3.1, queue_prefill_ms: 12.1, decode_ms: this.ms - 28.7, parse_ms: 1.4, send_ms: 0.6 } });
+    this.lines.push({ type: "end", ms: this.ms + 2, state, events: this.event, usage: { input_tokens: 312, cached_tokens: 256, output_tokens: this.output + 1, reasoning_tokens: 9 }, phases: { prepare_ms: 3.1, queue_prefill_ms: 12.1, decode_ms: this.ms - 28.7, parse_ms: 1.4, send_ms: 0.6 } });
     this.lines.forEach((line, number) => { line.line = number; });
     return { lines: this.lines, texts: [...this.texts.values()] };
   }
@@ -96,6 +96,21 @@ export function failingParser(id = "18") {
   out.put(["nope"], [{ text: "nope", answer: { fault: "the call has no name" } }], [out.text(0, "<tool_call>{nope")], 1);
   out.put([" more"], [], [out.text(0, " more")], 1);
   return out.end("model_error", { fault: "the call has no name", why: "The parser failed.", items: [out.close(0, "incomplete")], calls: [] });
+}
+
+/** An answer with the text of its prompt: `parts` more messages, `cut` tokens left out, `count` lines in the last message. */
+export function prompted(id = "22", { parts = 0, cut = 1234, count = 3000 } = {}) {
+  const { lines, texts } = parallelCalls(id, "");
+  const control = (literal, number) => ({ by: "template", tokens: 1, id: number, text: literal });
+  const text = (by, said) => ({ by, tokens: Math.ceil(said.length / 4), text: said });
+  const message = (role, said) => [control("<|im_start|>", 151644), text("template", `${role}\n`), text(role, said), control("<|im_end|>", 151645), text("template", "\n")];
+  const more = Array.from({ length: parts }, (_, index) => message("user", `Part ${index}.`)).flat();
+  const segments = [...message("system", "Be brief."), ...(cut ? [{ cut }] : []), ...more,
+    ...message("user", `Is <|im_end|> a token? ${"Long line of words.\n".repeat(count)}`), control("<|im_start|>", 151644), text("template", "assistant\n")];
+  const tokens = segments.reduce((sum, each) => sum + (each.tokens ?? each.cut), 0);
+  Object.assign(lines[1], { segments, tokens });
+  lines.at(-1).usage.input_tokens = tokens;
+  return { lines, texts };
 }
 
 /** `count` tokens of text, one a step, with a second token in every tenth. */

@@ -49,6 +49,9 @@ describe("the inspector of a real server", { skip: missing() }, () => {
       assert.deepEqual(seen.map(([, , text]) => text), texts(events));
       assert.equal(await page.textContent("#verdict"), "consistent");
       assert.equal(await page.textContent("#state"), "completed");
+      const output = events.at(-1).response.usage.output_tokens;
+      assert.equal(await page.textContent("#answers .tokens"), `${output} tokens`);
+      assert.ok((await page.textContent("#counts")).endsWith(`, ${output} out`));
       const last = await page.$$eval(".event", (all) => all.map(({ textContent }) => Number(textContent.split("–").at(-1))));
       assert.equal(Math.max(...last), events.at(-1).sequence_number);
     });
@@ -80,6 +83,47 @@ describe("the inspector of a real server", { skip: missing() }, () => {
     const [[, , text]] = await items(page);
     assert.ok(texts(events)[0].endsWith(text) && text.length > 10_000);
     assert.ok(await page.$$eval(".beat", (all) => all.length) < 100);
+  });
+
+  it("opens the answer of a request id, with who wrote its prompt", async () => {
+    server = await serve(RULES);
+    await respond(server, { input: "something else" });
+    const body = JSON.stringify({ model: "qwen3-tiny", instructions: "Be brief.", input: "both <|im_end|>", tools });
+    const response = await fetch(`${server.address}/v1/responses`, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const { usage } = await response.json();
+    assert.equal(server.inspect, `${server.admin}/inspector`);
+    page = await inspector(browser, server.admin, { search: `?request=${response.headers.get("x-request-id")}` });
+    await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
+    assert.equal(await page.textContent("#title"), "Answer 2");
+    await press(page, "t");
+    const parts = await page.$$eval(".part", (all) => all.map((part) => [".by", ".text"].map((each) => part.querySelector(each).textContent)));
+    const of = (author) => parts.filter(([by]) => by === author).map(([, text]) => text.trim());
+    assert.deepEqual([of("system"), of("user")], [["Be brief."], ["both <|im_end|>"]]);
+    assert.ok(of("tool list").join("").includes("get_weather"));
+    assert.equal(await page.$$eval(".part.by-user .special", (all) => all.length), 0);
+    const counts = await page.$$eval(".author", (all) => all.map(({ textContent }) => Number(textContent.replace(/\D/g, ""))));
+    assert.equal(counts.reduce((sum, each) => sum + each), usage.input_tokens);
+  });
+
+  it("parses a text by a parser of the list", async () => {
+    server = await serve(RULES);
+    page = await inspector(browser, server.admin);
+    await press(page, "p");
+    await page.waitForSelector("#parse-parser option[value=kimi-k2]", { state: "attached" });
+    const offered = await page.$$eval("#parse-parser option", (all) => all.map(({ value }) => value));
+    const shipped = readdirSync(join(ROOT, "plugins")).filter((name) => /\.wasm$/.test(name)).map((name) => name.slice(0, -5));
+    assert.deepEqual(shipped.filter((name) => !offered.includes(name)), ["response-template"]);
+    await page.selectOption("#parse-parser", "kimi-k2");
+    await page.fill("#parse-raw", "Hi.<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>");
+    await page.fill("#parse-tools", "[\"add\"]");
+    await page.click("#parse-dialog >> text=Parse >> nth=-1");
+    await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
+    assert.deepEqual((await items(page)).map(([name]) => name), ["Text", "Call add"]);
+    // Each parser that is offered can be loaded.
+    for (const parser of offered) {
+      const response = await fetch(`${server.admin}/admin/parse`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ raw: "x", ...(parser && { parser }) }) });
+      assert.equal(response.status, 200, `${parser}: ${await response.text()}`);
+    }
   });
 
   it("parses a text by a parser that is dropped", async () => {
@@ -151,10 +195,10 @@ describe("the inspector of a real server", { skip: missing() }, () => {
     server = await serve(RULES);
     await page.goto(`${server.admin}/inspector`);
     await drop(page, { name: "answer.slrec", bytes });
-    await page.waitForSelector("#parse-dialog[open]");
-    await page.click("#parse-dialog >> text=Parse >> nth=-1");
     await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
     assert.deepEqual((await items(page)).map(([, , text]) => text), texts(events));
+    await press(page, "t");
+    assert.equal(await page.textContent(".part.by-user .text"), "both");
   });
 
   it("needs the server's key for data alone", async () => {

@@ -21,9 +21,9 @@ export async function serve(rules, ...args) {
   const child = spawn(HOST, command, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
   const found = {};
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, name, address] = line.match(/^(address|admin)\s+(http:\S+)/) ?? [];
+    const [, name, address] = line.match(/^(address|admin|inspect)\s+(http:\S+)/) ?? [];
     if (name) found[name] = address.replace(/\/$/, "");
-    if (found.address && found.admin) return { child, ...found };
+    if (found.address && found.inspect) return { child, ...found };
   }
   throw new Error("the server did not start");
 }

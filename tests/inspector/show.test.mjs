@@ -137,9 +137,16 @@ describe("what the inspector shows", { skip: missing() }, () => {
     await press(page, " ");
     fake.grow("17", whole.slice(20, 30));
     await page.waitForFunction(() => document.querySelector("#place").textContent === "19 of 29");
-    assert.equal(await page.textContent("#live"), "Live");
+    assert.equal(await page.textContent("#live"), "Paused, 10 behind");
+    assert.equal(await page.getAttribute("#live", "aria-pressed"), "false");
     await press(page, "End");
     assert.equal(await page.textContent("#place"), "29 of 29");
+    assert.equal(await page.textContent("#live"), "Following");
+    await press(page, "ArrowLeft");
+    assert.equal(await page.textContent("#live"), "Paused, 1 behind");
+    await page.click("#live");
+    await drawn(page);
+    assert.equal(await page.textContent("#live"), "Following");
     fake.grow("17", whole.slice(30));
     await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
     assert.equal(await page.textContent("#place"), `${whole.length - 1} of ${whole.length - 1}`);

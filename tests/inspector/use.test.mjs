@@ -54,6 +54,7 @@ describe("how the inspector is used", { skip: missing() }, () => {
     await page.waitForSelector("#parse-dialog[open]");
     await page.waitForFunction(() => document.querySelector("#parse-raw").value !== "");
     assert.equal(await page.textContent("#parse-file-names"), "mine.wasm");
+    assert.equal(await page.$eval("#parse-parser", (box) => box.selectedOptions[0].textContent), "mine.wasm");
     await page.fill("#parse-tools", "[\"get_weather\"]");
     await page.click("#parse-dialog >> text=Parse >> nth=-1");
     await page.waitForFunction(() => document.querySelector("#state").textContent === "model_error");
@@ -61,14 +62,82 @@ describe("how the inspector is used", { skip: missing() }, () => {
     assert.equal((await items(page))[0][2], answer.texts[0]);
   });
 
-  it("has a dropped record parsed, and says why not", async () => {
+  it("shows a dropped record at once, and by another parser where it can't", async () => {
     const { page, fake } = await begin([]);
     await drop(page, { name: "17-5f0c.slrec", bytes: [40, 181, 47, 253] });
-    await page.waitForSelector("#parse-dialog[open]");
-    await page.fill("#parse-parser", "nobody");
+    await page.waitForFunction(() => document.querySelector("#parse-wrong").textContent === "It can't be parsed.");
+    assert.deepEqual(fake.parsed, [{ record_data: "KLUv/Q==" }]);
+    await page.waitForSelector("#parse-parser option[value=kimi-k2]", { state: "attached" });
+    const offered = await page.$$eval("#parse-parser option", (all) => all.map(({ textContent }) => textContent));
+    assert.deepEqual(offered, ["the model's own (qwen3)", "kimi-k2", "none", "qwen3"]);
+    await page.selectOption("#parse-parser", "kimi-k2");
+    const answer = lines.parallelCalls();
+    fake.parseLines = answer.lines;
     await page.click("#parse-dialog >> text=Parse >> nth=-1");
-    await page.waitForFunction(() => document.querySelector("#parse-wrong").textContent === "No parser is called nobody.");
-    assert.deepEqual(fake.parsed, [{ record_data: "KLUv/Q==", parser: "nobody" }]);
+    await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
+    assert.deepEqual(fake.parsed[1], { record_data: "KLUv/Q==", parser: "kimi-k2" });
+    await drop(page, { name: "18.slrec", bytes: [40, 181, 47, 253] });
+    await page.waitForFunction(() => document.querySelector("#title").textContent === "18.slrec");
+    assert.deepEqual(fake.parsed[2], { record_data: "KLUv/Q==" });
+    assert.equal(await page.isVisible("#parse-dialog"), false);
+  });
+
+  it("names the model where there are several", async () => {
+    const { page, fake } = await begin([]);
+    fake.models.push({ model: "other", serving: { name: "glm" }, loadable: ["glm"] });
+    await press(page, "p");
+    await page.waitForSelector("#parse-model:not([disabled])");
+    await page.selectOption("#parse-model", "other");
+    assert.equal(await page.$eval("#parse-parser", (box) => box.selectedOptions[0].textContent), "the model's own (glm)");
+    await page.fill("#parse-raw", "Hi.");
+    await page.click("#parse-dialog >> text=Parse >> nth=-1");
+    await page.waitForFunction(() => document.querySelector("#parse-wrong").textContent !== "");
+    assert.deepEqual(fake.parsed, [{ raw: "Hi.", step: 1, finish: "stop", model: "other" }]);
+  });
+
+  it("takes lines whose fields are wrong", async () => {
+    const { page } = await begin([]);
+    const answer = lines.parallelCalls();
+    const odd = answer.lines.map((line) => ({ ...line, ms: "soon", events: 7, send_us: {}, finish: line.finish ?? 4, phases: { decode_ms: "long" } }));
+    const text = odd.map((line) => JSON.stringify(line));
+    await drop(page, { name: "odd.jsonl", text: [...text, "{\"type\": 3}", "{cut"].join("\n") });
+    await page.waitForFunction(() => document.querySelector("#state").textContent === "completed");
+    assert.deepEqual((await items(page)).map(([, , text]) => text), answer.texts);
+    assert.equal(await page.textContent("#notice"), "odd.jsonl is cut off: 2 lines are none of a trace.");
+    await press(page, "Home");
+    await press(page, "ArrowRight");
+    assert.equal((await cursor(page)).step, "1");
+    assert.equal(await page.textContent(".beat.cursor .ms"), "");
+  });
+
+  it("filters the list by text, state and model", async () => {
+    const { page } = await begin([lines.failingParser("18"), lines.parallelCalls("17"), lines.long("16", 20)]);
+    const shown = () => page.$$eval("#answers .id", (all) => all.map(({ textContent }) => textContent));
+    await page.waitForSelector("#answers li");
+    await press(page, "a");
+    await page.keyboard.type("responses MINE");
+    assert.deepEqual(await shown(), ["#18"]);
+    assert.equal(await page.textContent("#filter-note"), "1 of 3 answers");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector("#title").textContent === "Answer 18");
+    await press(page, "a");
+    await press(page, "Escape");
+    assert.deepEqual(await shown(), ["#18", "#17", "#16"]);
+    await page.selectOption("#filter-state", "failed");
+    assert.deepEqual(await shown(), ["#18"]);
+    await page.selectOption("#filter-state", "max_output_tokens");
+    assert.deepEqual(await shown(), ["#16"]);
+    await page.selectOption("#filter-state", "");
+    await page.selectOption("#filter-model", "qwen3-tiny");
+    assert.deepEqual(await shown(), ["#17", "#16"]);
+    await press(page, "a");
+    await page.keyboard.type("req_17");
+    await press(page, "ArrowDown");
+    await press(page, "Enter");
+    await page.waitForFunction(() => document.querySelector("#title").textContent === "Answer 17");
+    await press(page, "a");
+    await page.keyboard.type(" nothing");
+    assert.deepEqual(await shown(), []);
   });
 
   it("fills the dialog from a case", async () => {
@@ -126,8 +195,9 @@ describe("how the inspector is used", { skip: missing() }, () => {
 
   for (const colorScheme of ["light", "dark"]) {
     it(`has enough contrast where it is ${colorScheme}`, async () => {
-      const { page } = await begin([lines.failingParser(), lines.parallelCalls()], { colorScheme });
+      const { page } = await begin([lines.failingParser(), lines.prompted("17")], { colorScheme });
       await open(page, "17");
+      await press(page, "t");
       await press(page, "Home");
       await press(page, "ArrowRight", 28);
       await press(page, "End");
@@ -137,7 +207,7 @@ describe("how the inspector is used", { skip: missing() }, () => {
   }
 
   it("has the picture of the README", async () => {
-    const { page } = await begin([lines.failingParser("18"), lines.parallelCalls("17", "")], { viewport: { width: 1280, height: 800 } });
+    const { page } = await begin([lines.failingParser("18"), lines.prompted("17", { cut: 0, count: 60 })], { viewport: { width: 1280, height: 800 } });
     await open(page, "17");
     await press(page, "Home");
     await press(page, "ArrowRight", 34);

@@ -97,7 +97,7 @@ impl ApiError {
     pub fn origin_not_allowed(origin: &str) -> Self {
         let origin = printable(origin);
         let message = format!(
-            "Requests of pages from `{origin}` are refused: start the server with --cors-origin and that origin to allow them."
+            "Requests of pages from `{origin}` are refused: start the server with --allow-host and the host of that origin if it is this server's own name, or with --cors-origin and that origin to open the models to its pages."
         );
         Self::new(403, "permission_error", "origin_not_allowed", message)
     }

@@ -67,7 +67,7 @@ impl Played<'_> {
         for (origin, run) in output.runs() {
             let split = match origin {
                 Origin::Template => by_marker(run, self.markers),
-                Origin::Request => vec![Piece::Text(run.to_owned())],
+                Origin::Request | Origin::RequestPart(_) => vec![Piece::Text(run.to_owned())],
             };
             for piece in split {
                 if with_line_ends && all.last().is_some_and(|last| last.touches(&piece)) {

@@ -15,6 +15,8 @@ pub enum Origin {
     Template,
     /// The request, or a value that was printed (numbers, JSON, lists).
     Request,
+    /// A part of the request, by the number that the caller gave it.
+    RequestPart(u8),
 }
 
 /// Immutable string whose characters have origins. Copies share their memory. Strings are equal if

@@ -215,7 +215,7 @@ fn own_parts(output: &Output) -> Vec<(usize, String)> {
     for (origin, part) in output.text.runs() {
         match origin {
             Origin::Template => parts.push((std::mem::take(&mut between), part.to_owned())),
-            Origin::Request => between += part.len(),
+            _ => between += part.len(),
         }
     }
     parts

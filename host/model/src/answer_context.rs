@@ -84,6 +84,11 @@ impl AnswerContext {
         self.0.trace.as_ref()
     }
 
+    /// Whether somebody looks into the answer: it has a trace, or is recorded.
+    pub fn is_observed(&self) -> bool {
+        self.trace().is_some() || self.recorder().is_some()
+    }
+
     /// The answer's recorder, if it is recorded.
     pub fn recorder(&self) -> Option<&Recorder> {
         match &self.0.inputs {

@@ -46,6 +46,7 @@ mod template_files;
 mod text;
 mod tokenize;
 pub mod trace;
+mod traced_prompt;
 
 pub use answer_context::{AnswerContext, GenerationNumber};
 pub use choices::Choices;

@@ -1,8 +1,11 @@
 //! Parsers inside the binary.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use parsers::{PluginSource, ResolveError, Shipped, ShippedTables, TableSource, resolve, tables_in};
+use parsers::{
+    PluginSource, ResolveError, Shipped, ShippedTables, TableSource, plugins_in, resolve, tables_in,
+};
 
 // Paths in what the list expands to begin at the list.
 macro_rules! registry {
@@ -46,6 +49,22 @@ pub fn find_parser(wanted: &str, plugins: &Path) -> Result<PluginSource, Resolve
         }
         found => found,
     }
+}
+
+/// Names that [`find_parser`] knows, `none` included: of the folder `plugins`, then of the binary.
+pub(super) fn parser_names(plugins: &Path) -> Vec<String> {
+    let files = plugins_in(plugins).unwrap_or_default().into_iter().chain(tables_in(plugins));
+    let files = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    let shipped = SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name));
+    let names = files.chain(shipped.chain(["none"]).map(str::to_owned));
+    // What reads tables is no parser without one.
+    let names = names.filter(|name| name != TABLE_PARSER && is_parser_name(name));
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether a client may ask for a parser by this name, which is no path then.
+pub(super) fn is_parser_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 /// Returns the tables by name, each with its source, or with the reason why it can't be read: those

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::record::line::Line;
 use crate::text::StreamText;
+use crate::traced_prompt::TracedPrompt;
 use prompt::Tokenizer;
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
@@ -142,11 +143,9 @@ pub(crate) struct TurnTrace {
 }
 
 impl TurnTrace {
-    /// The trace of a turn that begins.
-    pub(crate) fn new(trace: Trace, generation: u32, tokens: u32, opening: &[(Option<u32>, String)]) -> Self {
-        let opening: Vec<Value> =
-            opening.iter().map(|(id, text)| json!({ "id": id, "text": text })).collect();
-        trace.push("prompt", json!({ "turn": generation, "tokens": tokens, "opening": opening }));
+    /// The trace of a turn that begins with this prompt.
+    pub(crate) fn new(trace: Trace, generation: u32, prompt: TracedPrompt) -> Self {
+        trace.push("prompt", prompt.into_fields());
         Self { trace, calls: CallLog::default(), generation, steps: 0, items: 0, bytes: 0 }
     }
 

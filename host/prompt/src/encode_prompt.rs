@@ -20,7 +20,8 @@ const UNSEEN_TEXT: usize = 4;
 const LEAD: &str = " ";
 
 impl Tokenizer {
-    /// Encodes a prompt, of which text never becomes a control token.
+    /// Encodes a prompt, of which text never becomes a control token. `starts`, if it is asked for,
+    /// gets the byte of the text at which each token begins.
     ///
     /// # Errors
     /// Text that can't be encoded, or more tokens than `budget` has.
@@ -28,16 +29,24 @@ impl Tokenizer {
         &self,
         segments: &[Segment<'_>],
         budget: TokenBudget,
+        mut starts: Option<&mut Vec<usize>>,
     ) -> Result<Vec<u32>, RenderError> {
         let (text, splits) = self.split_segments(segments);
         self.check_bytes(text.len(), 1, budget)?;
         if text.len() <= WHOLE {
-            let whole = guarded(|| self.encode_splits(&text, &splits, OffsetType::None))?;
+            let offsets = if starts.is_some() { OffsetType::Byte } else { OffsetType::None };
+            let whole = guarded(|| self.encode_splits(&text, &splits, offsets))?;
+            if let Some(starts) = starts {
+                starts.extend(whole.get_offsets().iter().map(|(start, _)| start));
+            }
             return Ok(whole.get_ids().to_vec());
         }
         let mut ids = IdsWithin::new(budget, text.len());
         for split in &splits {
             if let Some(id) = split.id {
+                if let Some(starts) = &mut starts {
+                    starts.push(split.start);
+                }
                 ids.extend([id], split.end)?;
                 continue;
             }
@@ -45,7 +54,12 @@ impl Tokenizer {
                 &text[split.start..split.end],
                 self.can_cut(),
                 |piece, at| self.encode_section(piece, split.start + at == 0),
-                |tokens, end| Ok(ids.extend(tokens.iter().map(|token| token.id), split.start + end)?),
+                |tokens, end| {
+                    if let Some(starts) = &mut starts {
+                        starts.extend(tokens.iter().map(|token| split.start + token.start));
+                    }
+                    Ok(ids.extend(tokens.iter().map(|token| token.id), split.start + end)?)
+                },
             )?;
         }
         Ok(ids.finish())

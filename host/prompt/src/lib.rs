@@ -9,6 +9,7 @@
 #![doc = include_str!("../DESIGN.md")]
 
 mod added;
+mod authors;
 mod budget;
 mod content;
 mod content_forms;
@@ -32,6 +33,7 @@ mod tokenizer_check;
 mod variables;
 
 pub use added::AddedToken;
+pub use authors::{Author, AuthorRun};
 pub use budget::{PromptTooLong, TokenBudget};
 pub use content::Content;
 pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};

@@ -52,7 +52,7 @@ impl ControlTokens {
     pub(super) fn segments(&self, output: &Text) -> Vec<Segment<'_>> {
         let mut segments = Vec::new();
         for (origin, part) in output.runs() {
-            if origin == Origin::Request {
+            if origin != Origin::Template {
                 push_text(part, &mut segments);
                 continue;
             }

@@ -1,12 +1,13 @@
 //! Variables of a chat template for a conversation: messages as mappings, tools as declared,
 //! template arguments.
 //!
-//! Every string of the request is marked as the request's here, keys of objects included. Called by
+//! Every string of the request is marked here with its author, keys of objects included. Called by
 //! `render`.
 
 use jinja::{Error, Origin, Text, Value};
 use serde::de::IgnoredAny;
 
+use super::authors::Author;
 use super::content::Content;
 use super::content_forms::{ContentForm, ContentForms};
 use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
@@ -86,13 +87,13 @@ impl TemplateVariables {
         let message =
             |(index, message): (usize, &Message)| forms.message(message, is_continued && Some(index) == last);
         let messages = conversation.messages.iter().enumerate().map(message).collect::<Result<_, _>>()?;
-        let tool = |tool: &ToolDeclaration| Value::from_json(&tool.declaration, Origin::Request);
+        let tool = |tool: &ToolDeclaration| Value::from_json(&tool.declaration, Author::Tools.origin());
         let tools = match conversation.tools.as_slice() {
             [] => Value::None,
             tools => Value::list(tools.iter().map(tool).collect::<Result<_, _>>()?)?,
         };
         let argument = |(name, value): &(String, serde_json::Value)| {
-            Ok((name.clone(), Value::from_json(&value.to_string(), Origin::Request)?))
+            Ok((name.clone(), Value::from_json(&value.to_string(), Author::Arguments.origin())?))
         };
         let arguments = arguments.iter().map(argument).collect::<Result<_, Error>>()?;
         Ok(Self { messages, tools, arguments })
@@ -120,11 +121,12 @@ impl TemplateVariables {
 
 impl TemplateForms {
     fn message(&self, message: &Message, is_marked: bool) -> Result<Value, Error> {
+        let author = Author::of_role(message.role);
         let is_none = self.empty_is_none && message.content.is_empty() && !message.tool_calls.is_empty();
         let content = if is_none {
             Value::None
         } else {
-            content(&message.content, self.contents.of(message.role), is_marked)?
+            content(&message.content, author, self.contents.of(message.role), is_marked)?
         };
         let mut entries = vec![
             ("role", Value::text(Origin::Template, role(message.role, self.developer))),
@@ -132,7 +134,7 @@ impl TemplateForms {
         ];
         if let Some(reasoning) = &message.reasoning {
             // Harmony's templates read the second name.
-            let reasoning = string(reasoning);
+            let reasoning = string(author, reasoning);
             entries.extend([("reasoning_content", reasoning.clone()), ("thinking", reasoning)]);
         }
         if !message.tool_calls.is_empty() {
@@ -140,16 +142,19 @@ impl TemplateForms {
             entries.push(("tool_calls", Value::list(calls)?));
         }
         for (key, text) in [("tool_call_id", &message.tool_call_id), ("name", &message.name)] {
-            entries.extend(text.as_deref().map(|text| (key, string(text))));
+            entries.extend(text.as_deref().map(|text| (key, string(author, text))));
         }
         Value::dict(entries)
     }
 
     fn call(&self, call: &HistoryCall) -> Result<Value, Error> {
-        let function = [("name", string(&call.name)), ("arguments", self.arguments(&call.arguments)?)];
+        let function = [
+            ("name", string(Author::Assistant, &call.name)),
+            ("arguments", self.arguments(&call.arguments)?),
+        ];
         Value::dict([
             ("type", Value::text(Origin::Template, "function")),
-            ("id", string(&call.id)),
+            ("id", string(Author::Assistant, &call.id)),
             ("function", Value::dict(function)?),
         ])
     }
@@ -158,30 +163,32 @@ impl TemplateForms {
     /// itself, or to an object with the text as its input if the template takes only objects.
     fn arguments(&self, text: &str) -> Result<Value, Error> {
         let CallArguments { form, only_objects } = self.call_arguments;
+        let author = Author::Assistant;
         if form == ArgumentsForm::Text && !only_objects {
-            return Ok(string(text));
+            return Ok(string(author, text));
         }
         let wrapped = only_objects.then(|| serde_json::json!({ INPUT: text }).to_string());
         match (object(text).or(wrapped.as_deref()), form) {
-            (Some(object), ArgumentsForm::Objects) => Value::from_json(object, Origin::Request),
-            (Some(object), ArgumentsForm::Text) => Ok(string(object)),
-            (None, _) => Ok(string(text)),
+            (Some(object), ArgumentsForm::Objects) => Value::from_json(object, author.origin()),
+            (Some(object), ArgumentsForm::Text) => Ok(string(author, object)),
+            (None, _) => Ok(string(author, text)),
         }
     }
 }
 
-fn string(text: &str) -> Value {
-    Value::text(Origin::Request, text)
+fn string(author: Author, text: &str) -> Value {
+    Value::text(author.origin(), text)
 }
 
 /// Converts a message's content. The mark and a space follow its text, or that of its last part.
-fn content(content: &Content, form: ContentForm, is_marked: bool) -> Result<Value, Error> {
+fn content(content: &Content, author: Author, form: ContentForm, is_marked: bool) -> Result<Value, Error> {
     let marked = |text: &str, is_last: bool| {
+        let text = Text::new(author.origin(), text);
         if !(is_marked && is_last) {
-            return string(text);
+            return Value::Text(text);
         }
         let mark = Text::new(Origin::Template, format!("{END_MARK} "));
-        Value::Text(Text::concat(&[Text::new(Origin::Request, text), mark]))
+        Value::Text(Text::concat(&[text, mark]))
     };
     let part = |text| Value::dict([("type", Value::text(Origin::Template, "text")), ("text", text)]);
     match form {

@@ -101,7 +101,7 @@ async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> 
     let warnings = if keyed { Vec::new() } else { super::access::warn_of_public(&addresses) };
     stderr::flush();
     let mut signals = StopSignals::catch().context("can't wait for SIGTERM")?;
-    announce(&models, &stored, &addresses, keyed, &warnings);
+    announce(&models, &stored, &addresses, app.inspects(), keyed, &warnings);
     let ended = tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),

@@ -18,10 +18,11 @@ pub(super) fn announce(
     models: &Models,
     store: &str,
     addresses: &[(&'static str, SocketAddr)],
+    inspects: bool,
     keyed: bool,
     warnings: &[String],
 ) {
-    let text = summary(models, store, addresses, keyed, warnings);
+    let text = summary(models, store, addresses, inspects, keyed, warnings);
     let (sender, written) = sync_channel(1);
     let print = move || {
         let mut out = io::stdout();
@@ -37,6 +38,7 @@ fn summary(
     models: &Models,
     store: &str,
     addresses: &[(&'static str, SocketAddr)],
+    inspects: bool,
     keyed: bool,
     warnings: &[String],
 ) -> String {
@@ -45,6 +47,11 @@ fn summary(
     lines.extend(facts.map(|(what, value)| format!("{what:8} {value}")));
     lines.push(format!("store    {store}"));
     lines.extend(addresses.iter().map(|(what, address)| format!("{what:8} http://{address}")));
+    let admin = addresses.iter().find(|(what, _)| inspects && *what == "admin");
+    lines
+        .extend(admin.map(|(_, address)| {
+            format!("inspect  http://{address}/inspector (of one request: ?request=ID)")
+        }));
     let (_, address) = addresses[0];
     let name = &models.first().names()[0];
     let key = if keyed { " -H 'authorization: Bearer KEY'" } else { "" };

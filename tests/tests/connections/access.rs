@@ -169,8 +169,6 @@ async fn other_origins_pages_cannot_use_the_admin_address() {
                 (Method::GET, "/admin/answers"),
                 (Method::GET, "/admin/answers/1/tap"),
                 (Method::POST, "/admin/parse"),
-                (Method::GET, "/inspector"),
-                (Method::GET, "/inspector/main.js"),
                 (Method::GET, "/metrics"),
                 (Method::GET, "/health"),
                 (Method::POST, "/admin/parsers/reload"),
@@ -197,6 +195,25 @@ async fn other_origins_pages_cannot_use_the_admin_address() {
         assert_eq!((answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, None));
         server.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_the_inspector_are_given_to_any_origin_by_known_names_only() {
+    let server = TestServer::start(Setup::default()).await;
+    for path in ["/inspector", "/inspector/main.js"] {
+        let file = |name: &'static str, value| send(server.admin, request(path, None, &[(name, value)]));
+        // A browser's module scripts name their page's origin, which a proxy may show by another name.
+        let answer = file("origin", "https://inspector.example").await;
+        assert_eq!((answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, None));
+        assert_eq!(
+            text(&answer, "cross-origin-resource-policy".parse().expect("a name")),
+            Some("same-origin")
+        );
+        assert_eq!(file("host", "rebound.example").await.status, 403, "{path}");
+    }
+    let beside = request("/inspectors", None, &[("origin", "https://inspector.example")]);
+    assert_eq!(send(server.admin, beside).await.status, 403);
+    server.stop().await;
 }
 
 /// Number of prompt tokens that the prefix cache had for the client with `key`.

@@ -190,6 +190,13 @@ async fn operators_reload_parsers_on_the_admin_address_only() {
     let report = get(server.admin, "/admin/parsers").await.json()["models"][0].clone();
     assert_eq!((&report["model"], &report["serving"]["name"]), (&json!("qwen3-tiny"), &json!("guest")));
     assert_eq!(report["candidates"][0]["sha256"], report["serving"]["sha256"]);
+    let loadable: Vec<&str> =
+        report["loadable"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    assert!(
+        loadable.is_sorted() && ["none", "p", "qwen3"].iter().all(|name| loadable.contains(name)),
+        "{loadable:?}"
+    );
+    assert!(!loadable.contains(&"response-template"), "it needs a table");
     fixture.replace("p.wasm", &guest("to_reasoning"));
     let answer = post(server.admin, "/admin/parsers/reload", &Value::Null).await;
     assert_eq!(

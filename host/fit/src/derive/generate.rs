@@ -153,6 +153,6 @@ pub(super) fn call_order(joints: &Joints) -> Vec<Point> {
 
 /// Whether the template wrote a string of the probe in another way than as it is or as JSON.
 pub(super) fn is_rewritten(probe: &Probe, turn: &ShownTurn) -> bool {
-    let has_request = turn.cut.output.runs().any(|(origin, _)| origin == Origin::Request);
+    let has_request = turn.cut.output.runs().any(|(origin, _)| origin != Origin::Template);
     has_request && !probe.strings().all(|string| crate::losses::is_shown(string, turn.cut.output.as_str()))
 }

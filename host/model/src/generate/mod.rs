@@ -17,6 +17,7 @@ use super::failure;
 use super::raw::{RawStep, RawTokens, RawTurn};
 use super::text::StreamText;
 use super::trace::{TracedTokens, TurnTrace};
+use super::traced_prompt::TracedPrompt;
 use crate::observe::{FinishedReason, TurnMeter};
 use contract::{FinishReason, Request};
 use parsers::trace::CallLog;
@@ -102,16 +103,11 @@ impl TurnStream {
         model: Arc<str>,
         generation: Generation,
         text: StreamText,
-        mut parser: ParserStart,
+        parser: ParserStart,
         input_tokens: u32,
         tokens: Option<RawTokens>,
         context: (AnswerContext, GenerationNumber),
     ) -> Self {
-        let trace = context
-            .0
-            .trace()
-            .map(|trace| Box::new(TurnTrace::new(trace.clone(), context.1.0, input_tokens, &parser.opening)));
-        parser.calls = trace.as_ref().map(|trace| trace.calls.clone());
         Self {
             model,
             meter: None,
@@ -124,10 +120,21 @@ impl TurnStream {
             echo: None,
             stop_token: None,
             context,
-            trace,
+            trace: None,
             fault: None,
             state: State::Waiting(Box::new(parser)),
         }
+    }
+
+    /// Begins the turn's trace, if its answer has one: the prompt is then there.
+    pub(super) fn traced(mut self, prompt: Option<TracedPrompt>) -> Self {
+        let (context, number) = &self.context;
+        let traced = context.trace().cloned().zip(prompt);
+        let trace = traced.map(|(trace, prompt)| Box::new(TurnTrace::new(trace, number.0, prompt)));
+        if let State::Waiting(parser) = &mut self.state {
+            parser.calls = trace.as_ref().map(|trace| trace.calls.clone());
+        }
+        Self { trace, ..self }
     }
 
     /// Counts for metrics what the turn takes.

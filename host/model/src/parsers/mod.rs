@@ -33,7 +33,7 @@ pub use select::SelectError;
 use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
-use super::shipped::find_parser;
+use super::shipped::{find_parser, is_parser_name, parser_names};
 use argument::ParserArgument;
 use bad_files::BadFiles;
 use loader::{Loader, ParserChoice};
@@ -121,7 +121,7 @@ impl Parsers {
         if name == "none" {
             return Ok(self.without_parser());
         }
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        if !is_parser_name(name) {
             return Err(format!("{name:?} is no parser's name"));
         }
         let (runtime, folder, options) = self.parts();
@@ -129,6 +129,12 @@ impl Parsers {
         let plugin = runtime.load(&source, &options).map_err(|error| error.to_string())?;
         let binding = ParserBinding::new(plugin, options, &self.model_tokens);
         binding.map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    /// Names of the parsers that [`Self::named`] finds. Reads a folder.
+    pub(super) fn names(&self) -> Vec<String> {
+        let (_, folder, _) = self.parts();
+        parser_names(&folder)
     }
 
     /// A component that a client sent, bound to the model. Nothing of it stays, its machine code

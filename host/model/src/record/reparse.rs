@@ -14,6 +14,7 @@ use crate::generate::TurnStream;
 use crate::parsers::{ParserBinding, ParserRequest};
 use crate::served::Served;
 use crate::text::StreamText;
+use crate::traced_prompt::TracedPrompt;
 use contract::{Request, ToolKind};
 use turn::{
     AllowedCalls, FoldError, Item, StopPatterns, StopStrings, TurnEnd, TurnEvents, TurnFailure,
@@ -61,6 +62,7 @@ impl Served {
         let told = told(prompt, parser.turns().markers().tokens(), parser.options().to_vec());
         let held = self.limits.parser.held_bytes;
         let ids = counted_call_ids();
+        let traced = context.trace().map(|_| self.traced_record(prompt));
         let mut start = parser.start(&told, prompt.opening.clone(), self.fault_policy, held, ids);
         start.settings.stop = StopStrings::new(StopPatterns::new(&prompt.stop))
             .with_stop_shown(prompt.include_stop)
@@ -68,9 +70,19 @@ impl Served {
         let generation = resumed(steps, Generation::nothing());
         let context = (context, GenerationNumber(prompt.generation));
         let label = Arc::clone(&self.label);
-        let turn = TurnStream::new(label, generation, text(), start, prompt.tokens, None, context);
+        let turn =
+            TurnStream::new(label, generation, text(), start, prompt.tokens, None, context).traced(traced);
         let (events, end) = run(turn, written.len());
         Reparsed { items: fold(events), end, steps: written }
+    }
+
+    /// The prompt as a trace has it: with its text, if it is recorded.
+    fn traced_record(&self, prompt: &PromptLine) -> TracedPrompt {
+        let traced = TracedPrompt::new(prompt.generation, prompt.tokens, &prompt.opening);
+        match &prompt.ids {
+            Some(ids) => traced.with_text(&self.tokenizer, ids, &prompt.author_runs()),
+            None => traced,
+        }
     }
 }
 

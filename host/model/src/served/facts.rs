@@ -70,6 +70,11 @@ impl Model {
         self.served.metrics_of(&self.context)
     }
 
+    /// Names of the parsers by which [`Self::trace_again`] can parse. Blocks.
+    pub fn parser_names(&self) -> Vec<String> {
+        self.served.parsers.names()
+    }
+
     /// Parser and markers, for traces of answers.
     pub fn trace_facts(&self) -> Map<String, Value> {
         facts_of(&self.served.parsers.current())

@@ -24,11 +24,12 @@ use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
+use super::traced_prompt::TracedPrompt;
 use crate::observe::TurnMeter;
 use accounts::{Caller, Principal};
 use prompt::{
-    Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes, drop_oldest,
-    spell_history_call_ids,
+    Author, ChatFormat, Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes,
+    drop_oldest, spell_history_call_ids,
 };
 use turn::{StopPatterns, StopStrings};
 
@@ -130,7 +131,7 @@ impl Served {
         let affinity = input.affinity(principal);
         // Before the prompt spells them as the model knows them.
         let call_ids = parser.ids_beside(&job.conversation);
-        let prompt = self.prompt(&mut job, &parser)?;
+        let prompt = self.prompt(&mut job, &parser, context.is_observed())?;
         let conversation = std::mem::take(&mut job.conversation);
         Ok(PreparedJob {
             job,
@@ -165,8 +166,8 @@ impl Served {
     }
 
     /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the
-    /// pattern that the model knows.
-    fn prompt(&self, job: &mut Job, parser: &ParserBinding) -> Result<Prompt, StartError> {
+    /// pattern that the model knows. `observed`: somebody wants to know who wrote what.
+    fn prompt(&self, job: &mut Job, parser: &ParserBinding, observed: bool) -> Result<Prompt, StartError> {
         if let Some(pattern) = &parser.descriptor().history_call_ids {
             spell_history_call_ids(&mut job.conversation, pattern);
         }
@@ -174,16 +175,17 @@ impl Served {
             Beginning::ContinueLast => Opening::ContinueLast,
             Beginning::Answer | Beginning::Raw(_) => Opening::NewTurn,
         };
-        Ok(self.render_to_fit(job, opening)?)
+        Ok(self.render_to_fit(job, opening, observed)?)
     }
 
     /// Renders the prompt of a job. Drops the oldest messages if the job allows it and the prompt
     /// leaves no room for an answer.
-    fn render_to_fit(&self, job: &mut Job, opening: Opening) -> Result<Prompt, RenderError> {
+    fn render_to_fit(&self, job: &mut Job, opening: Opening, observed: bool) -> Result<Prompt, RenderError> {
+        let render = if observed { ChatFormat::render_with_authors } else { ChatFormat::render };
         let room = self.room(job.max_output_tokens);
         let mut parts = 1;
         loop {
-            let prompt = self.format.render(&job.conversation, &job.template_arguments, opening);
+            let prompt = render(&self.format, &job.conversation, &job.template_arguments, opening);
             let excess = match (&prompt, job.truncation) {
                 (_, Truncation::Disabled) => return prompt,
                 (Ok(prompt), _) if prompt.ids.len() > room => {
@@ -227,7 +229,8 @@ impl Served {
         let messages = vec![Message::text(Role::User, text.clone())];
         let conversation = Conversation { messages, tools: Vec::new() };
         let affinity = AffinityInput::Ids(&ids).affinity(principal);
-        let prompt = Prompt { ids, generation_prompt: Vec::new() };
+        let authors = vec![(Author::Client, u32::try_from(ids.len()).unwrap_or(u32::MAX))];
+        let prompt = Prompt { ids, generation_prompt: Vec::new(), authors };
         Ok(PreparedPrompt { prompt, conversation, affinity, written: Some(text) })
     }
 
@@ -246,17 +249,24 @@ impl Served {
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
         let ids = if job.logprobs.is_some() { prompt.ids.clone() } else { Vec::new() };
         let echo = written.filter(|_| job.echo).map(|text| PendingEcho { text, ids });
+        let of_prompt = choice % job.sampling.n.unwrap_or(1).max(1);
+        let traced = context.trace().map(|_| self.traced_prompt(number, input_tokens, &prompt, of_prompt));
         let opens_turn = conversation.messages.last().is_some_and(|message| message.role == Role::User);
         let request = GenerationRequest {
             affinity,
             opens_turn,
             ..self.generation_request(start, choice, number, prompt.ids)?
         };
-        Self::record_prompt(start, number, &request, &prompt.generation_prompt, &conversation);
-        let owns_prompt = choice.is_multiple_of(job.sampling.n.unwrap_or(1).max(1));
+        Self::record_prompt(
+            start,
+            number,
+            &request,
+            (&prompt.generation_prompt, &prompt.authors),
+            &conversation,
+        );
         let plugin = Arc::clone(&parser.plugin);
         let meter =
-            TurnMeter::new(self.metrics_of(context), plugin, job.trace.clone(), input_tokens, owns_prompt);
+            TurnMeter::new(self.metrics_of(context), plugin, job.trace.clone(), input_tokens, of_prompt == 0);
         let generation = self.generation(context, number, request, &conversation)?;
         let stop = StopStrings::new(stop.clone())
             .with_stop_shown(job.sampling.include_stop)
@@ -268,8 +278,24 @@ impl Served {
         let label = Arc::clone(&self.label);
         let context = ((*context).clone(), number);
         Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens, context)
+            .traced(traced)
             .with_echo(echo)
             .metered(meter))
+    }
+
+    /// The prompt of a choice, as its trace has it; only the first of its choices repeats its text.
+    fn traced_prompt(
+        &self,
+        GenerationNumber(number): GenerationNumber,
+        tokens: u32,
+        prompt: &Prompt,
+        choice: u32,
+    ) -> TracedPrompt {
+        let traced = TracedPrompt::new(number, tokens, &prompt.generation_prompt);
+        match choice {
+            0 => traced.with_text(&self.tokenizer, &prompt.ids, &prompt.authors),
+            later => traced.with_text_of(number.saturating_sub(later)),
+        }
     }
 
     fn generation_request(

@@ -13,7 +13,7 @@ use crate::record::{self, Playback, RecordedInput};
 use crate::served::Served;
 use accounts::Principal;
 use contract::ToolKind;
-use prompt::{Conversation, Prompt, Role};
+use prompt::{AuthorRun, Conversation, Prompt, Role};
 use turn::AllowedCalls;
 
 impl Served {
@@ -75,7 +75,7 @@ impl Served {
         start: &ChoiceStart<'_>,
         number: GenerationNumber,
         request: &GenerationRequest,
-        opening: &[(Option<u32>, String)],
+        (opening, authors): (&[(Option<u32>, String)], &[AuthorRun]),
         conversation: &Conversation,
     ) {
         let Some(recorder) = start.context.recorder() else { return };
@@ -96,6 +96,7 @@ impl Served {
             generation: number.0,
             tokens: u32::try_from(request.prompt.len()).unwrap_or(u32::MAX),
             ids: Some(request.prompt.clone()),
+            authors: authors.iter().map(|(author, tokens)| (author.word().to_owned(), *tokens)).collect(),
             opening: opening.to_vec(),
             tool_results: results,
             tools: told.request.tools.iter().map(tool).collect(),
@@ -117,7 +118,7 @@ impl Served {
 fn recorded_prompt(playback: &Playback, number: u32) -> Result<Prompt, StartError> {
     let recorded = playback.prompt(number).ok_or(StartError::Internal)?;
     let ids = recorded.ids.clone().ok_or(StartError::Internal)?;
-    Ok(Prompt { ids, generation_prompt: recorded.opening.clone() })
+    Ok(Prompt { ids, generation_prompt: recorded.opening.clone(), authors: recorded.author_runs() })
 }
 
 /// The recorded steps up to this number of tokens, without their ends.

@@ -85,7 +85,7 @@ impl ChatFormat {
     /// A conversation as the template writes it, and the opening of the turn to generate, both in
     /// pieces; `None` if it refuses them.
     fn written(&self, conversation: &Conversation) -> Option<(Vec<Piece>, Vec<Piece>)> {
-        let Rendered { before, turn } = self.run_probed(conversation, &[])?;
+        let Rendered { before, turn, .. } = self.run_probed(conversation, &[])?;
         let pieces = |segments: Vec<_>| segments.iter().map(super::replayed).collect();
         Some((pieces(before), pieces(turn)))
     }

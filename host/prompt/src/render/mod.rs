@@ -10,8 +10,9 @@
 use std::sync::Arc;
 
 use engine::ModelFiles;
-use jinja::{Origin, Output, Value};
+use jinja::{Origin, Output, Text, Value};
 
+use super::authors::{AuthorRun, of_tokens};
 use super::budget::{PromptTooLong, TokenBudget};
 use super::content_forms::ContentForms;
 use super::conversation::Conversation;
@@ -51,6 +52,8 @@ pub struct Prompt {
     /// the id if it is an added token, and the text. It is replayed to the parser before any
     /// output.
     pub generation_prompt: Vec<(Option<u32>, String)>,
+    /// Authors of the tokens, in order, if they were asked for.
+    pub authors: Vec<AuthorRun>,
 }
 
 /// Error of rendering a prompt.
@@ -104,6 +107,8 @@ pub struct ChatFormat {
 struct Rendered<'a> {
     before: Vec<Segment<'a>>,
     turn: Vec<Segment<'a>>,
+    /// Both, as the template wrote them.
+    output: Text,
 }
 
 impl ChatFormat {
@@ -193,12 +198,36 @@ impl ChatFormat {
         arguments: &[(String, serde_json::Value)],
         opening: Opening,
     ) -> Result<Prompt, RenderError> {
+        self.prompt(conversation, arguments, opening, None)
+    }
+
+    /// Renders as [`Self::render`] does, and tells the authors of the prompt's tokens.
+    pub fn render_with_authors(
+        &self,
+        conversation: &Conversation,
+        arguments: &[(String, serde_json::Value)],
+        opening: Opening,
+    ) -> Result<Prompt, RenderError> {
+        self.prompt(conversation, arguments, opening, Some(Vec::new()))
+    }
+
+    /// Renders; `starts` takes the places of the tokens, if their authors are asked for.
+    fn prompt(
+        &self,
+        conversation: &Conversation,
+        arguments: &[(String, serde_json::Value)],
+        opening: Opening,
+        mut starts: Option<Vec<usize>>,
+    ) -> Result<Prompt, RenderError> {
         // Checked before the template runs, which would get a copy of the text and write another.
         self.tokenizer.check_conversation(approximate_bytes(conversation), self.budget)?;
-        let Rendered { before: mut segments, turn } = self.run(conversation, arguments, opening, None)?;
+        let Rendered { before: mut segments, turn, output } =
+            self.run(conversation, arguments, opening, None)?;
         let generation_prompt = turn.iter().map(replayed).collect();
         join(&mut segments, turn);
-        Ok(Prompt { ids: self.tokenizer.encode_prompt(&segments, self.budget)?, generation_prompt })
+        let ids = self.tokenizer.encode_prompt(&segments, self.budget, starts.as_mut())?;
+        let authors = starts.map(|starts| of_tokens(&output, &starts)).unwrap_or_default();
+        Ok(Prompt { ids, generation_prompt, authors })
     }
 
     fn run(
@@ -231,7 +260,7 @@ impl ChatFormat {
             // unknown and nothing is replayed.
             Err(_) => (segments, Vec::new()),
         };
-        Ok(Rendered { before, turn })
+        Ok(Rendered { before, turn, output })
     }
 
     /// What the template writes for these messages.

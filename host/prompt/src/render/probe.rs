@@ -100,7 +100,7 @@ impl ChatFormat {
     }
 
     pub(super) fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
-        let Rendered { mut before, turn } = self.run_probed(conversation, arguments)?;
+        let Rendered { mut before, turn, .. } = self.run_probed(conversation, arguments)?;
         join(&mut before, turn);
         Some(before)
     }

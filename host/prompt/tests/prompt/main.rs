@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
 
 mod arguments;
+mod authors;
 mod calling;
 mod common;
 mod content;

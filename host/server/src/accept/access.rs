@@ -60,7 +60,8 @@ impl HostCheck {
     }
 
     /// Checks a request. Everything is allowed if a key is required, or if the address isn't
-    /// loopback and so its names aren't known; but not if the operator named hosts.
+    /// loopback and so its names aren't known; but not if the operator named hosts. Files of a page
+    /// hold nothing of the server, so that their origin doesn't matter.
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let lists = self.named.lists();
         if lists.hosts.is_empty() && (self.is_keyed || !self.listen.is_loopback()) {
@@ -73,6 +74,9 @@ impl HostCheck {
             if !host.is_ok_and(|authority| self.allows(&lists, authority.host())) {
                 return Err(ApiError::host_not_allowed(authority));
             }
+        }
+        if is_page_file(uri.path()) {
+            return Ok(());
         }
         match headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or_default()) {
             Some(origin) if !self.allows_origin(&lists, origin) => Err(ApiError::origin_not_allowed(origin)),
@@ -97,6 +101,11 @@ impl HostCheck {
     fn allows_origin(&self, lists: &NamedLists, origin: &str) -> bool {
         is_named(&lists.origins, origin) || origin_host(origin).is_some_and(|host| self.allows(lists, &host))
     }
+}
+
+/// Whether the path is that of the inspector's page or of one of its files.
+fn is_page_file(path: &str) -> bool {
+    path.strip_prefix("/inspector").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether the operator's list has the origin.

@@ -129,6 +129,11 @@ impl App {
         Self(Arc::new(AppState { records, taps, ..state }))
     }
 
+    /// Whether answers can be looked into.
+    pub fn inspects(&self) -> bool {
+        self.taps.is_some()
+    }
+
     /// The traces of answers.
     ///
     /// # Errors

@@ -4,6 +4,8 @@
 //! All but the page's files and `/health` require the same keys as the other routes. The main
 //! address serves none of them but `/health` and `/metrics`. Pages of other origins can't use them,
 //! whatever `--cors-origin` says: that switch opens the models to pages, not the operators' routes.
+//! The page's files are given to any origin, since they hold nothing of this server: behind a proxy
+//! that doesn't forward `Host`, the page's own scripts seem to be asked for by another origin.
 
 use std::net::IpAddr;
 
@@ -18,7 +20,7 @@ use crate::accept::access::refuse_foreign_pages;
 use crate::accept::app::App;
 use crate::answer::{SseBody, TapReader};
 use crate::http::admin_parse::parse;
-use crate::http::answer::{answer, json, to_json};
+use crate::http::answer::{answer, json, refuse, to_json};
 use crate::http::event_stream::event_stream;
 use crate::http::methods::{get_only, post_only};
 use crate::http::probes::probes;
@@ -32,9 +34,8 @@ use model::{LoadResult, Model, ParserReport};
 
 /// All routes of the admin address, in the same layers as those of the main address, without CORS.
 pub(crate) fn router(app: App, listen: IpAddr) -> Router {
-    let open = probes()
-        .into_iter()
-        .fold(Router::new(), |open, (path, probe)| open.route(path, probe))
+    let open = probes().into_iter().fold(Router::new(), |open, (path, probe)| open.route(path, probe));
+    let files = Router::new()
         .route("/inspector", get_only(inspector::page))
         .route("/inspector/{file}", get_only(inspector::file));
     let keyed = Router::new()
@@ -46,7 +47,7 @@ pub(crate) fn router(app: App, listen: IpAddr) -> Router {
         .route("/metrics", get_only(scrape))
         .fallback(no_route);
     let same_origin = from_fn_with_state(app.access.clone(), refuse_foreign_pages);
-    layered(app, listen, None, open.layer(same_origin.clone()), keyed.layer(same_origin))
+    layered(app, listen, None, open.layer(same_origin.clone()).merge(files), keyed.layer(same_origin))
 }
 
 /// Body of an answer: the parser of each model.
@@ -61,19 +62,31 @@ struct ModelParser {
     model: String,
     #[serde(flatten)]
     report: ParserReport,
+    /// Names of the parsers by which a text can be parsed for the model.
+    loadable: Vec<String>,
 }
 
 impl ParserList {
-    /// `reports` are in the order of the models.
-    fn new(app: &App, reports: Vec<ParserReport>) -> Self {
-        let of = |(model, report): (&Model, _)| ModelParser { model: model.label().to_string(), report };
-        Self { models: app.models.iter().zip(reports).map(of).collect() }
+    /// The answer's body; `reports` are in the order of the models.
+    async fn answer(app: App, status: u16, reports: Vec<ParserReport>) -> Response {
+        let list = move || {
+            let of = |(model, report): (&Model, _)| ModelParser {
+                model: model.label().to_string(),
+                report,
+                loadable: model.parser_names(),
+            };
+            Self { models: app.models.iter().zip(reports).map(of).collect() }
+        };
+        match tokio::task::spawn_blocking(list).await {
+            Ok(list) => json(status, to_json(&list)),
+            Err(_) => refuse(&ApiError::internal("The server failed to list its parsers.")),
+        }
     }
 }
 
 async fn parsers(State(app): State<App>) -> Response {
     let reports = app.models.iter().map(Model::parsers).collect();
-    json(200, to_json(&ParserList::new(&app, reports)))
+    ParserList::answer(app, 200, reports).await
 }
 
 /// The last answers, newest first.
@@ -104,5 +117,5 @@ async fn reload(State(app): State<App>) -> Response {
     let reports = app.models.reload_parsers("admin").await;
     let failed = reports.iter().any(|report| report.last_load.result == LoadResult::Failed);
     let status = if failed { 409 } else { 200 };
-    json(status, to_json(&ParserList::new(&app, reports)))
+    ParserList::answer(app, status, reports).await
 }

@@ -17,7 +17,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
      img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The files beside `index.html`.
-const FILES: [(&str, &str); 22] = [
+const FILES: [(&str, &str); 26] = [
+    ("address.js", include_str!("page/address.js")),
     ("answers.js", include_str!("page/answers.js")),
     ("api.js", include_str!("page/api.js")),
     ("beat_view.js", include_str!("page/beat_view.js")),
@@ -31,11 +32,14 @@ const FILES: [(&str, &str); 22] = [
     ("keys.js", include_str!("page/keys.js")),
     ("lanes.css", include_str!("page/lanes.css")),
     ("lanes.js", include_str!("page/lanes.js")),
+    ("line.js", include_str!("page/line.js")),
     ("links.js", include_str!("page/links.js")),
     ("main.js", include_str!("page/main.js")),
     ("overview.js", include_str!("page/overview.js")),
     ("phases.js", include_str!("page/phases.js")),
     ("player.js", include_str!("page/player.js")),
+    ("prompt.css", include_str!("page/prompt.css")),
+    ("prompt.js", include_str!("page/prompt.js")),
     ("search.js", include_str!("page/search.js")),
     ("style.css", include_str!("page/style.css")),
     ("trace.js", include_str!("page/trace.js")),

@@ -72,7 +72,7 @@ fn a_trace_accounts_for_each_token_item_and_event() {
     let steps = of("step");
     let tokens: usize = steps.iter().map(|step| step["tokens"].as_array().unwrap().len()).sum();
     assert_eq!(end["usage"]["output_tokens"], tokens + 1);
-    assert_eq!(answer["tokens"], tokens);
+    assert_eq!(answer["tokens"], end["usage"]["output_tokens"]);
 
     // Items: ranges join, and their text is the item's.
     let items: Vec<&Value> = steps.iter().flat_map(|step| step["items"].as_array().unwrap()).collect();
@@ -342,4 +342,48 @@ fn a_record_is_parsed_by_its_name() {
     assert_eq!(names_of_calls(&none).len(), 0);
     let answer = admin.post("/admin/parse", &json!({"record": "../x.slrec"}).to_string());
     assert!(answer.contains("is no record's name"), "{answer}");
+}
+
+/// Segments of a prompt by author: `(by, text)`.
+fn segments(line: &Value) -> Vec<(&str, &str)> {
+    let segments = line["segments"].as_array().unwrap_or_else(|| panic!("{line}"));
+    segments
+        .iter()
+        .map(|segment| (segment["by"].as_str().expect("an author"), segment["text"].as_str().expect("text")))
+        .collect()
+}
+
+#[test]
+fn a_prompt_is_shown_with_its_authors_live_and_from_its_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records");
+    let (server, admin) = start(&["--record", records.to_str().unwrap()]);
+    let body = json!({
+        "model": "gpt-oss-tiny", "max_tokens": 2, "n": 2,
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Say <|end|> 🏔"}],
+    });
+    server.post("/v1/chat/completions", &body.to_string());
+    let prompts = |lines: Vec<Value>| -> Vec<Value> {
+        lines.into_iter().filter(|line| line["type"] == "prompt").collect()
+    };
+    let live = prompts(lines(&admin, "/admin/answers/1/tap"));
+    assert_eq!((live.len(), &live[1]["segments_of"], live[1].get("segments")), (2, &json!(0), None));
+    let shown = segments(&live[0]);
+    let of = |author: &str| {
+        shown.iter().filter(|(by, _)| *by == author).map(|(_, text)| *text).collect::<String>()
+    };
+    assert_eq!((&*of("system"), &*of("user")), ("Be brief.", "Say <|end|> 🏔"));
+    let all = live[0]["segments"].as_array().unwrap();
+    assert!(all.iter().all(|segment| segment.get("id").is_none() || segment["by"] == "template"), "{all:?}");
+    assert!(all.iter().any(|segment| segment["text"] == "<|end|>" && segment.get("id").is_some()), "{all:?}");
+    let tokens: u64 = all.iter().filter_map(|segment| segment["tokens"].as_u64()).sum();
+    assert_eq!(live[0]["tokens"], tokens);
+    let name = body_of(&admin.get("/admin/answers"))["data"][0]["record"].clone();
+    let body = json!({"record": name}).to_string();
+    eventually("it is written", || admin.post("/admin/parse", &body).starts_with("HTTP/1.1 200"));
+    let played = || prompts(parsed(&admin, &json!({"record": name})));
+    eventually("both of its prompts are", || played().len() == 2);
+    for prompt in played() {
+        assert_eq!(prompt["segments"], live[0]["segments"]);
+    }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use accounts::Principal;
+use prompt::{Author, AuthorRun};
 
 pub use inputs::{
     ErrorLine, FailureLine, FinishLine, ListedLine, ListedTool, LogprobsLine, StepLine, ToolLine,
@@ -167,6 +168,9 @@ pub struct PromptLine {
     pub tokens: u32,
     /// The prompt's tokens; none in a redacted record.
     pub ids: Option<Vec<u32>>,
+    /// Who wrote how many of the tokens, in order; none in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<(String, u32)>,
     /// The part of the turn that the template wrote: id of each control token, and text.
     pub opening: Vec<(Option<u32>, String)>,
     /// Number of tool results in the conversation.
@@ -193,6 +197,13 @@ pub struct PromptLine {
     pub constrained: bool,
     /// How tokens are chosen.
     pub sampling: SamplingLine,
+}
+
+impl PromptLine {
+    /// Who wrote how many of the tokens, in order.
+    pub(crate) fn author_runs(&self) -> Vec<AuthorRun> {
+        self.authors.iter().map(|(word, tokens)| (Author::of_word(word), *tokens)).collect()
+    }
 }
 
 /// A tool that the request declares.

@@ -251,7 +251,10 @@ impl TapWriter {
                 self.phases.parse += parsed / 1e3;
                 let mut state = self.tap.lock();
                 state.steps += 1;
-                state.tokens += line.get("tokens").and_then(Value::as_array).map_or(0, Vec::len) as u64;
+                // The token that ended the turn is in no step's list, and counts all the same.
+                let ended = line.get("finish").is_some_and(|finish| finish.get("stop").is_some());
+                let tokens = line.get("tokens").and_then(Value::as_array).map_or(0, Vec::len);
+                state.tokens += tokens as u64 + u64::from(ended);
             }
             _ => {}
         }

@@ -1,20 +1,20 @@
-// The list of the newest answers, asked for every second while the page is seen.
+// The list of the newest answers, asked for every second while the page is seen, and its filter.
 
 import { answers, Refused } from "./api.js";
-import { make, say } from "./dom.js";
+import { byId, make, say } from "./dom.js";
 import { counted } from "./words.js";
 
 const PAUSE_MS = 1000;
 
 export class Answers {
-  /** `open(answer)` is called with the answer to show; `tell(text, wantsKey)` with what keeps the list from being shown. */
-  constructor(box, { open, tell }) {
-    this.box = box;
-    this.open = open;
-    this.tell = tell;
-    this.rows = new Map();
-    this.list = [];
-    this.current = null;
+  /**
+   * `open(answer)` is called with the answer to show; `tell(text, wantsKey)` with what keeps the list
+   * from being shown; `listed(list)` with each list.
+   */
+  constructor(box, { open, tell, listed }) {
+    Object.assign(this, { box, open, tell, listed, rows: new Map(), list: [], shown: [], current: null });
+    for (const id of ["filter", "filter-state", "filter-model"]) byId(id).addEventListener("input", () => this.draw());
+    byId("filter").addEventListener("keydown", (event) => this.#onKey(event));
   }
 
   /** Asks for the list again and again. */
@@ -27,9 +27,16 @@ export class Answers {
   }
 
   async refresh() {
+    const isListed = await this.#ask();
+    this.draw();
+    if (isListed) this.listed(this.list);
+  }
+
+  async #ask() {
     try {
       this.list = await answers();
       this.tell(this.list.length ? "" : "No answers yet. Send the server a request.", false);
+      return true;
     } catch (error) {
       if (error instanceof Refused && error.status === 404) {
         this.tell("This server keeps no traces: start it with --inspect. Files can be dropped here all the same.", false);
@@ -39,14 +46,30 @@ export class Answers {
       } else {
         this.tell(error instanceof Refused ? error.message : "The server doesn't answer.", false);
       }
+      return false;
     }
-    this.draw();
   }
 
   /** The next answer in a direction, for the keyboard. */
   beside(by) {
-    const at = this.list.findIndex(({ id }) => id === this.current);
-    return this.list[Math.min(this.list.length - 1, Math.max(0, at + by))];
+    const at = this.shown.findIndex(({ id }) => id === this.current);
+    return this.shown[Math.min(this.shown.length - 1, Math.max(0, at + by))];
+  }
+
+  /** Shows only the answers that have this text. */
+  filter(text) {
+    byId("filter").value = text;
+    this.draw();
+  }
+
+  #onKey(event) {
+    if (event.key === "Escape") {
+      this.filter("");
+      event.target.blur();
+      byId("lanes").focus();
+    }
+    if (event.key === "ArrowDown") this.box.querySelector("button")?.focus();
+    if (event.key === "Enter" && this.shown.length) this.open(this.shown[0]);
   }
 
   select(id) {
@@ -55,17 +78,31 @@ export class Answers {
   }
 
   draw() {
-    const seen = new Set(this.list.map(({ id }) => id));
+    this.#offerModels();
+    this.shown = this.list.filter(chosen());
+    const left = this.list.length - this.shown.length;
+    say(byId("filter-note"), left ? `${this.shown.length} of ${this.list.length} answers` : "");
+    const seen = new Set(this.shown.map(({ id }) => id));
     for (const [id, row] of this.rows) {
       if (seen.has(id)) continue;
       row.item.remove();
       this.rows.delete(id);
     }
-    this.list.forEach((answer, index) => {
+    this.shown.forEach((answer, index) => {
       const row = this.rows.get(answer.id) ?? this.#row(answer);
       this.#fill(row, answer);
       if (this.box.children[index] !== row.item) this.box.insertBefore(row.item, this.box.children[index] ?? null);
     });
+  }
+
+  /** Offers the models of the list, where there are several. */
+  #offerModels() {
+    const box = byId("filter-model");
+    const names = [...new Set(this.list.map(({ model }) => model ?? ""))].sort();
+    const known = [...box.options].slice(1).map(({ value }) => value);
+    box.hidden = names.length < 2 && !box.value;
+    if (box.value || names.join("\n") === known.join("\n")) return;
+    box.replaceChildren(box.options[0], ...names.map((name) => make("option", {}, name)));
   }
 
   #row(answer) {
@@ -88,6 +125,18 @@ export class Answers {
     row.act.title = `${answer.protocol}, ${answer.request_id}`;
     row.act.setAttribute("aria-current", String(answer.id === this.current));
   }
+}
+
+/** A function that says whether the filter lets an answer through: each of its words is somewhere in it. */
+function chosen() {
+  const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const [state, model] = ["filter-state", "filter-model"].map((id) => byId(id).value);
+  return (answer) => {
+    const { id, request_id: request, protocol, parser, record } = answer;
+    const text = [`#${id}`, request, answer.model, protocol, parser, answer.state, record].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word)) && (!model || answer.model === model)
+      && (!state || answer.state === state || (state === "failed" && stateClass(answer.state) === "bad"));
+  };
 }
 
 /** Class of an answer's state. */

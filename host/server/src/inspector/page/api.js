@@ -2,6 +2,8 @@
 // page is closed, and sent in a header; so streams are read by `fetch`, since an `EventSource` sends
 // no headers.
 
+import { readLine } from "./line.js";
+
 const BASE = new URL("../", import.meta.url);
 let key = null;
 let askForKey = async () => null;
@@ -37,14 +39,24 @@ export async function request(path, options = {}) {
   }
 }
 
-/** The message of an error's body. */
+/** The message of an error's body; where the server doesn't know this page's address, what to do. */
 async function reason(response) {
   const text = await response.text();
   try {
-    return JSON.parse(text).error.message;
+    const { code, message } = JSON.parse(text).error;
+    return ["host_not_allowed", "origin_not_allowed"].includes(code) ? unknownAddress() : message;
   } catch {
     return text.slice(0, 300) || `The server answered ${response.status}.`;
   }
+}
+
+function unknownAddress() {
+  return `The server refuses this page, which comes from ${location.host}. If that is a proxy in front of it, start the server with --allow-host ${location.hostname}.`;
+}
+
+/** The models with the parsers that the server can load for each. */
+export async function parsers() {
+  return (await (await request("admin/parsers")).json()).models;
 }
 
 /** The list of the newest answers. */
@@ -80,7 +92,7 @@ export async function parse(body, take, signal) {
 
 /** Takes a line; true for the last one. */
 export function takeLine(source, take) {
-  const line = JSON.parse(source);
+  const line = readLine(source);
   take(line, source);
   return line.type === "end";
 }

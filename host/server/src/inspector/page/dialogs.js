@@ -1,6 +1,7 @@
 // The dialogs: the key, the text to parse, the help, the findings.
 
-import { byId } from "./dom.js";
+import { parsers } from "./api.js";
+import { byId, make } from "./dom.js";
 import { helpRows } from "./keys.js";
 
 /** Asks for the key; resolves to it, or to null if the dialog is left. */
@@ -25,13 +26,16 @@ export function askForKey(again) {
 export class ParseDialog {
   /** `send(body, title)` is called with the body of the request. */
   constructor(send) {
+    this.send = send;
     this.dialog = byId("parse-dialog");
     this.parser = null;
     this.record = null;
+    this.models = [];
+    byId("parse-model").addEventListener("change", () => this.#draw());
     byId("parse-form").addEventListener("submit", (event) => {
       if (event.submitter?.value !== "ok") return;
       event.preventDefault();
-      this.#send(send);
+      this.#send();
     });
     byId("parse-forget").addEventListener("click", () => {
       this.parser = null;
@@ -43,7 +47,6 @@ export class ParseDialog {
   /** Opens the dialog with what a dropped file holds. */
   open(file = {}) {
     if (file.kind === "parser") this.parser = file;
-    if (file.kind === "record") this.record = file;
     if (file.raw !== undefined) {
       this.record = null;
       byId("parse-raw").value = file.raw;
@@ -52,15 +55,45 @@ export class ParseDialog {
       byId("parse-finish").value = ["stop", "length"].includes(file.finish) ? file.finish : "stop";
     }
     byId("parse-wrong").textContent = "";
+    this.#open();
+  }
+
+  /**
+   * Has a record parsed at once, by a parser that was dropped with it. Where that fails the dialog
+   * says why.
+   */
+  async show(record) {
+    if (!this.dialog.open) this.parser = null;
+    this.record = record;
+    byId("parse-parser").value = "";
+    await this.#send();
+    if (byId("parse-wrong").textContent) this.#open();
+  }
+
+  /** Forgets the record, since another answer is shown. */
+  forget() {
+    this.record = null;
+  }
+
+  #open() {
     this.#draw();
-    if (!this.dialog.open) this.dialog.showModal();
+    if (this.dialog.open) return;
+    this.dialog.showModal();
+    parsers().then((models) => { this.models = models; this.#draw(); }, () => {});
   }
 
   #draw() {
     const files = [this.parser, this.record].filter(Boolean).map(({ name }) => name);
     byId("parse-files").hidden = !files.length;
     byId("parse-file-names").textContent = files.join(" and ");
+    const model = byId("parse-model");
+    if (this.models.length) choose(model, this.models.map(({ model: name }) => [name, name]));
+    const of = this.models.find(({ model: name }) => name === model.value);
+    const own = ["", of ? `the model's own (${of.serving.name})` : "the model's own"];
+    const names = (of?.loadable ?? []).map((name) => [name, name]);
+    choose(byId("parse-parser"), this.parser ? [["", this.parser.name]] : [own, ...names]);
     byId("parse-parser").disabled = this.parser !== null;
+    model.disabled = this.models.length < 2;
     byId("parse-text").hidden = this.record !== null;
   }
 
@@ -68,8 +101,8 @@ export class ParseDialog {
   #body() {
     const value = (id) => byId(id).value;
     const given = (name, text) => (text === "" ? {} : { [name]: text });
-    const parser = this.parser ? { component: this.parser.data } : given("parser", value("parse-parser").trim());
-    const model = given("model", value("parse-model").trim());
+    const parser = this.parser ? { component: this.parser.data } : given("parser", value("parse-parser"));
+    const model = this.models.length > 1 ? given("model", value("parse-model")) : {};
     if (this.record) return { record_data: this.record.data, ...parser, ...model };
     const tools = value("parse-tools").trim();
     return {
@@ -79,7 +112,7 @@ export class ParseDialog {
     };
   }
 
-  async #send(send) {
+  async #send() {
     const wrong = byId("parse-wrong");
     let body;
     try {
@@ -90,7 +123,7 @@ export class ParseDialog {
     }
     wrong.textContent = "";
     try {
-      await send(body, this.record?.name ?? "parsed text");
+      await this.send(body, this.record?.name ?? "parsed text");
       this.dialog.close();
     } catch (error) {
       const tooLarge = error.status === 413;
@@ -98,6 +131,13 @@ export class ParseDialog {
       wrong.textContent = tooLarge ? error.message + hint : error.message;
     }
   }
+}
+
+/** Makes a list offer `[value, words]`, and keeps what is chosen if it is still there. */
+function choose(box, offered) {
+  const chosen = box.value;
+  box.replaceChildren(...offered.map(([value, words]) => make("option", { value }, words)));
+  box.value = offered.some(([value]) => value === chosen) ? chosen : offered[0][0];
 }
 
 /** Opens the help. */

@@ -1,5 +1,6 @@
 // The page: puts the parts together, and shows one trace at a time.
 
+import { AddressBar } from "./address.js";
 import { Answers, stateClass } from "./answers.js";
 import { onKeyNeeded, parse, takeLine, tap } from "./api.js";
 import { ParseDialog, askForKey, help } from "./dialogs.js";
@@ -12,6 +13,7 @@ import { Lanes } from "./lanes.js";
 import { Overview } from "./overview.js";
 import { drawPhases, drawVerdict, listFindings } from "./phases.js";
 import { Player } from "./player.js";
+import { PromptPane } from "./prompt.js";
 import { findNext, nextOf } from "./search.js";
 import { Trace } from "./trace.js";
 import { counted } from "./words.js";
@@ -25,7 +27,9 @@ const lanes = new Lanes(byId("lanes"), {
 const overview = new Overview(byId("overview"), lanes, (number) => go(number));
 const items = new Items(byId("items"), go);
 const detail = new Detail(byId("detail"), byId("detail-title"));
-const list = new Answers(byId("answers"), { open: openAnswer, tell: noteOfList });
+const prompt = new PromptPane(byId("prompt"), byId("prompt-facts"), byId("prompt-text"));
+const list = new Answers(byId("answers"), { open: openAnswer, tell: noteOfList, listed: openWanted });
+const address = new AddressBar({ open: openAnswer, moved: () => (address.wanted ? openWanted(list.list) : close()) });
 const parseDialog = new ParseDialog(sendParse);
 let trace = null;
 let reading = new AbortController();
@@ -39,6 +43,7 @@ function draw() {
   overview.point(cursor);
   items.point(cursor);
   detail.point(cursor);
+  prompt.point(cursor);
   drawPhases(byId("phases"), trace);
   drawVerdict(byId("verdict"), trace);
   say(byId("place"), count ? `${counted(cursor - trace.first + 1)} of ${counted(count)}${trace.first ? `, ${counted(trace.first)} earlier ones dropped` : ""}` : "");
@@ -46,6 +51,8 @@ function draw() {
   byId("play").setAttribute("aria-pressed", String(player.playing));
   byId("live").hidden = !player.live;
   byId("live").setAttribute("aria-pressed", String(player.following));
+  const behind = `${counted(trace.next - 1 - cursor)} behind`;
+  say(byId("live"), player.following ? "Following" : player.playing ? behind : `Paused, ${behind}`);
   byId("speed").value = String(player.speed);
   drawHead();
 }
@@ -66,6 +73,25 @@ function noteOfList(text, wantsKey) {
   byId("give-key").hidden = !wantsKey;
 }
 
+/** Opens the answer that the address bar names, or says why not. */
+function openWanted(answers) {
+  const note = address.resolve(answers);
+  if (note && note !== byId("link-note").textContent && answers.some(({ request_id: id }) => id === address.wanted.request)) {
+    list.filter(address.wanted.request);
+  }
+  if (note && trace) close();
+  say(byId("link-note"), note);
+}
+
+/** Shows no answer. */
+function close() {
+  reading.abort();
+  trace = null;
+  player.open(null);
+  document.body.classList.remove("opened");
+  list.select(null);
+}
+
 /** Begins with a new trace. */
 function begin(title, live) {
   reading.abort();
@@ -74,7 +100,7 @@ function begin(title, live) {
   document.body.classList.add("opened");
   say(byId("title"), title);
   player.open(trace, live);
-  for (const part of [lanes, overview, items, detail]) part.show(trace);
+  for (const part of [lanes, overview, items, detail, prompt]) part.show(trace);
   byId("phases").replaceChildren();
   draw();
   byId("lanes").focus({ preventScroll: true });
@@ -94,6 +120,8 @@ async function openAnswer(answer) {
   const signal = begin(`Answer ${answer.id}`, true);
   if (matchMedia("(max-width: 760px)").matches) byId("list").open = false;
   list.select(answer.id);
+  parseDialog.forget();
+  address.name(answer, list.list);
   const mine = trace;
   // The line `answer` may be among those that are no longer kept.
   mine.answer = { ...answer, markers: [] };
@@ -114,6 +142,7 @@ async function sendParse(body, title) {
     if (!take) {
       begin(title, true);
       list.select(null);
+      address.name(null);
       mine = trace;
       take = taking();
     }
@@ -129,11 +158,17 @@ async function sendParse(body, title) {
 function openLines({ name, lines }) {
   begin(name, false);
   list.select(null);
-  try {
-    for (const line of lines) takeLine(line, (read, source) => trace.add(read, source));
-  } catch {
-    notify(`${name} is cut off or has a line that isn't JSON.`);
+  parseDialog.forget();
+  address.name(null);
+  let left = 0;
+  for (const line of lines) {
+    try {
+      takeLine(line, (read, source) => trace.add(read, source));
+    } catch {
+      left += 1;
+    }
   }
+  if (left) notify(`${name} is cut off: ${left === 1 ? "a line is none" : `${left} lines are none`} of a trace.`);
   player.follow();
 }
 
@@ -141,6 +176,7 @@ async function openFile(file) {
   try {
     const read = await readFile(file);
     if (read.kind === "lines") openLines(read);
+    else if (read.kind === "record") await parseDialog.show(read);
     else parseDialog.open(read);
   } catch (error) {
     notify(error.message);
@@ -195,6 +231,11 @@ const actions = {
   toggle: () => player.toggle(),
   pace: (by) => player.pace(by),
   next: jump,
+  filter: () => {
+    byId("list").open = true;
+    byId("filter").focus();
+  },
+  prompt: () => { byId("prompt").open = !byId("prompt").open; },
   find: () => byId("find").focus(),
   again: find,
   answer: (by) => {
@@ -233,5 +274,6 @@ function wire() {
   watchDrops(openFile);
 }
 
+byId("unscripted").remove();
 wire();
 list.watch();

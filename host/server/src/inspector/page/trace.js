@@ -10,6 +10,8 @@ import { answerWords, byteLength, cells, eventWords, tokenText, visible } from "
 /** Beats that are kept, and characters of their lines. */
 const MOST_BEATS = 20_000;
 const MOST_CHARACTERS = 16 << 20;
+/** Prompts that are kept. */
+const MOST_PROMPTS = 64;
 /** Characters of all items' texts that are kept. */
 const MOST_TEXT = 8 << 20;
 /** Cells of the narrowest and the widest beat. */
@@ -33,6 +35,8 @@ export class Trace {
     this.items = new Map();
     this.checks = new Checks();
     this.tokens = 0;
+    /** Lines of the prompts by turn, the newest ones. */
+    this.prompts = new Map();
     /** Texts of the lines, and the number that the next line has if none is missing. */
     this.lines = [];
     this.expected = 0;
@@ -64,10 +68,30 @@ export class Trace {
     if (line.type === "turn-end") this.lastEnd = line.end;
     const beat = { number: this.next, line, spans: [], carried: null, linked: false, before: -1, after: -1 };
     if (line.turn !== undefined) this.#join(beat);
-    if (line.type === "step") this.tokens += line.tokens?.length ?? 0;
+    // The token that ended the turn is in no step's list.
+    if (line.type === "step") this.tokens += (line.tokens?.length ?? 0) + (line.finish?.stop === undefined ? 0 : 1);
+    if (line.type === "prompt") this.#keepPrompt(line);
     this.checks.line(beat, this);
     this.beats.push(beat);
     this.left.push(this.left[this.left.length - 1] + beatCells(beat, this));
+  }
+
+  #keepPrompt(line) {
+    this.prompts.set(line.turn, line);
+    if (this.prompts.size > MOST_PROMPTS) this.prompts.delete(this.prompts.keys().next().value);
+  }
+
+  /** The prompt's line of the turn at beat `number`: the first turn's before any. */
+  promptAt(number) {
+    const { line } = this.beat(number) ?? {};
+    if (line?.turn !== undefined) return this.prompts.get(line.turn);
+    const all = [...this.prompts.values()];
+    return line?.type === "end" ? all[all.length - 1] : all[0];
+  }
+
+  /** The segments of a prompt's text, which several choices may share. */
+  segmentsOf(line) {
+    return line.segments ?? this.prompts.get(line.segments_of)?.segments;
   }
 
   /** Joins the beat to the beats and items of its turn. */

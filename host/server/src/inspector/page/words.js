@@ -12,8 +12,11 @@ export const byteLength = (text) => ENCODER.encode(text).length;
 /** A text in one line, with signs for white space and control characters. */
 export function visible(text) {
   const shown = text.replace(/[ \n\r\t]/g, (space) => SIGNS[space]);
-  return shown.replace(CONTROL, (sign) => `⟨${sign.codePointAt(0).toString(16)}⟩`);
+  return legible(shown);
 }
+
+/** A text with signs for control characters. */
+export const legible = (text) => text.replace(CONTROL, (sign) => `⟨${sign.codePointAt(0).toString(16)}⟩`);
 
 /** Cells that a text takes; East Asian characters and emoji take two. */
 export function cells(text) {
@@ -81,7 +84,7 @@ export function eventWords(events) {
 
 /** Milliseconds for a reader. */
 export function duration(ms) {
-  if (ms === null || ms === undefined) return "–";
+  if (typeof ms !== "number") return "–";
   if (ms >= 1000) return `${(ms / 1000).toFixed(ms >= 10_000 ? 1 : 2)} s`;
   return `${ms >= 100 ? Math.round(ms) : ms.toFixed(1)} ms`;
 }
