@@ -25,7 +25,7 @@ use crate::http::cors;
 use crate::http::count::{count_messages, count_responses};
 use crate::http::excess::refuse_excess;
 use crate::http::guard::refuse_malformed;
-use crate::http::methods::{DRAINING, get_only, post_only};
+use crate::http::methods::{DRAINING, get_only, no_route, post_only};
 use crate::http::probes::probes;
 use crate::http::request_log::log;
 use crate::http::server_info::{index, list_models, one_model, scrape, version};
@@ -152,10 +152,6 @@ pub(crate) fn layered(
 fn responses() -> MethodRouter<App> {
     let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
     post(handler).get(ws::upgrade)
-}
-
-pub(crate) async fn no_route(method: Method, uri: http::Uri) -> Response {
-    refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
 /// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which

@@ -1,12 +1,15 @@
 // The page: puts the parts together, and shows one trace at a time.
 
 import { Answers, stateClass } from "./answers.js";
-import { onKeyNeeded, parse, takeLine, tap } from "./api.js";
-import { ParseDialog, askForKey, help } from "./dialogs.js";
+import { parse, takeLine, tap } from "./api.js";
+import { onKeyNeeded } from "./asking.js";
+import { ParseDialog, help } from "./dialogs.js";
 import { Detail } from "./detail.js";
 import { byId, eachFrame, say } from "./dom.js";
-import { readFile, watchDrops } from "./drop.js";
+import { readFile } from "./drop.js";
+import { watchDrops } from "./drops.js";
 import { Items } from "./items.js";
+import { askForKey } from "./key_dialog.js";
 import { listen } from "./keys.js";
 import { Lanes } from "./lanes.js";
 import { Overview } from "./overview.js";
@@ -147,6 +150,12 @@ async function openFile(file) {
   }
 }
 
+/** Opens files that were dropped, a parser before what it is to parse. */
+async function openFiles(files) {
+  const isParser = ({ name }) => name.endsWith(".wasm");
+  for (const file of files.sort((one, other) => isParser(other) - isParser(one))) await openFile(file);
+}
+
 /** Saves the lines that are kept, as a file that can be dropped here again. */
 function save() {
   if (!trace?.lines.length) return;
@@ -230,7 +239,7 @@ function wire() {
   byId("give-key").addEventListener("click", () => list.resume?.());
   onKeyNeeded(askForKey);
   listen(actions);
-  watchDrops(openFile);
+  watchDrops(openFiles);
 }
 
 wire();
