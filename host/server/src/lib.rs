@@ -7,6 +7,7 @@ pub mod answer;
 pub mod http;
 mod inspector;
 mod limits;
+mod page;
 mod page_files;
 mod state;
 pub mod traces;

@@ -28,6 +28,8 @@ pub struct Access {
     pub named: Named,
     /// Whether clients that ask for a WebSocket are sent to HTTP.
     pub no_web_socket: bool,
+    /// Whether `/` is JSON for browsers, too.
+    pub no_page: bool,
 }
 
 impl Access {
@@ -114,7 +116,7 @@ fn origin_host(origin: &str) -> Option<String> {
 }
 
 /// Whether a host, as `normal` has it, is a loopback name or address.
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost"
         || host.ends_with(".localhost")

@@ -1,23 +1,56 @@
 //! Routes that say what the server is and how it is: version, routes, models, metrics.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use http::{HeaderMap, header};
+use serde_json::Value;
 
 use crate::accept::app::App;
 use crate::http::answer::{json, refuse, to_json, typed};
 use crate::http::metrics;
+use crate::page::InspectorLink;
 use api::error::ApiError;
 use api::{models, openapi};
+use mcp::McpServers;
 
-/// What is there: a person or a program that finds the address sees what it speaks.
-pub(crate) async fn index() -> Response {
+/// What is there: a program that finds the address sees what it speaks, and the page what it can
+/// offer.
+pub(crate) async fn index(
+    State(app): State<App>,
+    Extension(inspector): Extension<Option<InspectorLink>>,
+    headers: HeaderMap,
+) -> Response {
     let routes: Vec<String> =
         openapi::paths().map(|(method, path)| format!("{} {path}", method.to_uppercase())).collect();
-    let index =
-        serde_json::json!({ "name": "sluice", "version": env!("CARGO_PKG_VERSION"), "routes": routes });
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let index = serde_json::json!({
+        "name": "sluice",
+        "version": env!("CARGO_PKG_VERSION"),
+        "store": app.store.is_some(),
+        "tools": server_tools(&app.any_defaults().mcp),
+        "inspector": inspector.zip(host).and_then(|(inspector, host)| inspector.url(host)),
+        "routes": routes,
+    });
     json(200, to_json(&index))
+}
+
+/// The tools that the server runs, as requests to Responses name them.
+fn server_tools(servers: &McpServers) -> Vec<Value> {
+    let mut tools: Vec<Value> = servers
+        .all()
+        .map(|server| serde_json::json!({ "type": "mcp", "server_label": server.label() }))
+        .collect();
+    let named = [("web_search", servers.web_search()), ("code_interpreter", servers.code_interpreter())];
+    tools.extend(
+        named
+            .iter()
+            .filter(|(_, server)| server.is_some())
+            .map(|(kind, _)| serde_json::json!({ "type": kind })),
+    );
+    tools
 }
 
 /// The version.

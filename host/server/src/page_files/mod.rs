@@ -72,9 +72,10 @@ fn served(content_type: &'static str, text: &'static str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::{File, POLICY, PageFiles, SHARED};
-    use crate::inspector;
+    use crate::{inspector, page};
 
-    const PAGES: [(&str, &PageFiles); 1] = [("inspector/page", &inspector::FILES)];
+    const PAGES: [(&str, &PageFiles); 2] =
+        [("inspector/page", &inspector::FILES), ("page/files", &page::FILES)];
 
     fn assert_served(folder: &str, files: &[File]) {
         let path = format!("{}/src/{folder}", env!("CARGO_MANIFEST_DIR"));
