@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
 import { after, afterEach, before, describe, it } from "node:test";
-import { drop, launch, missing, visit } from "./browser.mjs";
+import { drawn, drop, launch, missing, visit } from "./browser.mjs";
 import { poorContrast } from "./contrast.mjs";
 import { shot } from "./fixture.mjs";
 import { BUILT, INSPECTED, folder, played, start } from "./server.mjs";
@@ -20,18 +20,25 @@ async function ask(page, question) {
   await ended(page);
 }
 
-const ended = (page) => page.waitForFunction(() => document.querySelector("#stop").hidden && document.querySelector(".answer:last-of-type footer:not([hidden])"));
+/** Waits until no answer is under way, and that is drawn. */
+async function ended(page) {
+  await page.waitForFunction(() => document.querySelector("#stop").hidden);
+  await drawn(page);
+}
+
 const texts = (page, selector) => page.$$eval(selector, (all) => all.filter((each) => each.checkVisibility()).map((each) => each.textContent.trim()));
 const turns = (page) => page.$$eval(".turn", (all) => all.map((turn) => [".question .text", ".answer .message"].map((part) => turn.querySelector(part)?.textContent ?? null)));
 
 /** Waits until the server has kept what the page gave it: `count` items of the newest conversation. */
 async function kept(page, server, count, headers = {}) {
-  for (;;) {
-    const [id] = await page.evaluate(() => JSON.parse(localStorage.getItem("sluice.conversations") ?? "[]"));
-    const list = id ? await (await fetch(`${server.address}/v1/conversations/${id}/items?order=asc`, { headers })).json() : { data: [] };
-    if (list.data.length === count) return list.data;
+  let items = [];
+  for (let tries = 0; items.length !== count && tries < 500; tries += 1) {
     await page.waitForTimeout(20);
+    const [id] = await page.evaluate(() => JSON.parse(localStorage.getItem("sluice.conversations") ?? "[]"));
+    if (id) items = (await (await fetch(`${server.address}/v1/conversations/${id}/items?order=asc`, { headers })).json()).data;
   }
+  assert.equal(items.length, count, JSON.stringify(items));
+  return items;
 }
 
 describe("the page of a real server", { skip: missing() }, () => {
@@ -40,7 +47,7 @@ describe("the page of a real server", { skip: missing() }, () => {
   before(async () => { browser = await launch(); });
   after(() => browser?.close());
   afterEach(async () => {
-    if (process.env.DUMP) console.error(await page.evaluate(() => document.querySelector("#turns").innerText));
+    if (process.env.DUMP) console.error(page.faults, await page.evaluate(() => document.querySelector("#turns")?.outerHTML));
     const faults = page?.faults ?? [];
     await page?.context().close();
     server?.child.kill();
@@ -129,8 +136,15 @@ describe("the page of a real server", { skip: missing() }, () => {
   });
 
   it("stops, and keeps what came", async () => {
-    const rules = [{ when: { contains: "go on" }, text: "Then this." }, { text: `${THOUGHT}One two three`, finish: "hang" }];
+    const rules = [{ when: { contains: "go on" }, text: "Then this." }, { when: { contains: "ponder" }, text: "<think>\nHm", finish: "hang" }, { text: `${THOUGHT}One two three`, finish: "hang" }];
     await ready([...KEPT, ...played(rules)]);
+    await page.fill("#question", "ponder");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".reasoning .text")?.textContent === "Hm");
+    assert.deepEqual(await page.$eval(".reasoning", (folded) => [folded.open, folded.querySelector(".name").textContent]), [true, "Thinking"]);
+    await page.click("#stop");
+    await ended(page);
+    await page.click("#new");
     await page.fill("#question", "Count");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.querySelector(".message")?.textContent === "One two three");
@@ -144,14 +158,15 @@ describe("the page of a real server", { skip: missing() }, () => {
   });
 
   it("answers again, and takes a question back", async () => {
-    await ready([...KEPT, ...played([{ when: { last_user_contains: "tea" }, text: "Tea." }, { text: "Coffee." }])]);
+    await ready([...KEPT, ...played([{ when: { last_user_contains: "tea" }, text: "Tea." }, { when: { tool_declared: "echo" }, text: `${THOUGHT}Coffee.` }, { text: "Yes." }]), "--mcp", toolServer("never")]);
     await ask(page, "coffee?");
     await ask(page, "and now?");
+    await page.uncheck("#tools input");
     await page.click("text=Regenerate >> visible=true");
     await ended(page);
-    assert.deepEqual(await turns(page), [["coffee?", "Coffee."], ["and now?", "Coffee."]]);
-    assert.equal(await page.locator(".answer").count(), 2);
-    await kept(page, server, 4);
+    assert.deepEqual(await turns(page), [["coffee?", "Coffee."], ["and now?", "Yes."]]);
+    assert.deepEqual([await page.locator(".answer").count(), await page.locator(".reasoning").count()], [2, 1]);
+    await kept(page, server, 5);
     await page.click(".question button >> nth=0");
     await page.fill(".editing textarea", "tea?");
     await page.keyboard.press("Enter");

@@ -28,6 +28,7 @@ pub(crate) const FILES: PageFiles = PageFiles {
         ("chat.css", include_str!("files/chat.css")),
         ("composer.js", include_str!("files/composer.js")),
         ("conversation.js", include_str!("files/conversation.js")),
+        ("copy.js", include_str!("files/copy.js")),
         ("item_view.js", include_str!("files/item_view.js")),
         ("keeper.js", include_str!("files/keeper.js")),
         ("list.js", include_str!("files/list.js")),

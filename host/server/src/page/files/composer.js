@@ -28,19 +28,20 @@ export class Composer {
     watchDrops((files) => this.#take(files));
   }
 
-  /** While an answer is under way its end is offered in place of another question. */
+  /** Until this is called, nothing can be asked. While an answer is under way its end is offered in place of another question. */
   draw(running) {
     byId("send").hidden = running;
     byId("stop").hidden = !running;
     this.running = running;
   }
 
+  /** Goes back to the field, unless that opens a keyboard on the screen. */
   focus() {
-    this.field.focus();
+    if (!matchMedia("(pointer: coarse)").matches) this.field.focus();
   }
 
   #submit() {
-    if (this.running || (this.field.value.trim() === "" && !this.files.length)) return;
+    if (this.running !== false || (this.field.value.trim() === "" && !this.files.length)) return;
     const [question, files] = [this.field.value, this.files];
     this.field.value = "";
     this.files = [];

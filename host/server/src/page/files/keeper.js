@@ -60,11 +60,9 @@ export class Keeper {
     });
   }
 
-  /** Deletes the conversation; an error is the caller's. */
+  /** Deletes the conversation, which is no longer to be added to; an error is the caller's. */
   async delete(conversation) {
-    await this.queues.get(conversation);
-    this.queues.set(conversation, Promise.reject(new Error("deleted")));
-    this.queues.get(conversation).catch(() => {});
+    await this.queues.get(conversation)?.catch(() => {});
     if (conversation.id === null) return;
     await conversations.delete(conversation.id).catch((error) => {
       if (error.status !== 404) throw error;

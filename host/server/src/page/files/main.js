@@ -65,11 +65,17 @@ function drawAll() {
 function actionsOf(one, turn) {
   return {
     inspector,
-    edit: (question) => one.edit(turn, question),
-    regenerate: () => one.regenerate(),
-    reply: (request, approve) => one.reply(turn, request, approve),
+    edit: leaving((question) => one.edit(turn, question)),
+    regenerate: leaving(() => one.regenerate()),
+    reply: leaving((request, approve) => one.reply(turn, request, approve)),
   };
 }
+
+/** An action whose button goes away: the focus goes back to the question. */
+const leaving = (act) => (...given) => {
+  act(...given);
+  composer.focus();
+};
 
 /** Tells who doesn't see the page what became of the last answer. */
 function tell({ turns, running }) {
@@ -101,10 +107,13 @@ async function open(one) {
 
 async function remove(one) {
   if (!await confirmRemoval(byId("removal"))) return;
+  const kept = one.keeper;
+  one.keeper = null;
   one.stop();
   try {
-    await one.keeper?.delete(one);
+    await kept?.delete(one);
   } catch (error) {
+    one.keeper = kept;
     return notify(error.message);
   }
   all = all.filter((each) => each !== one);
@@ -132,8 +141,9 @@ async function begin() {
     keeper = server.store ? new Keeper(notify) : null;
     say(byId("version"), `Sluice ${server.version}`);
     say(byId("list-note"), server.store ? "The server keeps them." : "This server keeps none: they are gone when the page is closed.");
-    all = (await keeper?.list() ?? []).map(conversation);
     open(conversation({}));
+    all.push(...(await keeper?.list() ?? []).map(conversation));
+    drawAll();
   } catch (error) {
     notify(error.message);
     byId("again").hidden = false;

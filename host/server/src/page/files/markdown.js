@@ -2,7 +2,8 @@
 // bold and italic text, links. What isn't read stays the text that it is. Nothing that is made here
 // loads anything: pictures stay text, and a link waits for its reader and shows where it goes.
 
-import { button, make } from "./dom.js";
+import { copyButton } from "./copy.js";
+import { make } from "./dom.js";
 
 /** Longest run of text that is searched for marks, which bounds the time that a hostile one takes. */
 const SEARCHED = 20_000;
@@ -90,11 +91,9 @@ function heading(line) {
   return make(`h${Math.min(6, marks.length + 2)}`, {}, ...inline(text));
 }
 
-/** A text that is copied as it is. */
-export function code(text, language = "") {
-  const copy = button("Copy", { class: "quiet copy", "aria-label": "Copy the code" }, async () => {
-    await navigator.clipboard.writeText(text).then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Not allowed"; });
-  });
+/** A text that keeps its lines, and can be copied. */
+function code(text, language = "") {
+  const copy = copyButton(() => text, { title: "Copy the code" });
   return make("figure", { class: "code" }, make("figcaption", {}, make("span", {}, language), copy), make("pre", { tabindex: "0" }, make("code", {}, text)));
 }
 

@@ -1,17 +1,9 @@
 // A turn as elements: the question with its files, and what answered it.
 
+import { copyButton } from "./copy.js";
 import { button, make, say } from "./dom.js";
 import { viewOf } from "./item_view.js";
 import { figureWords, shown } from "./words.js";
-
-/** Views for `list`, which are made once each by `make(entry)` and appended to `element`. */
-function grow(views, list, element, make) {
-  list.forEach((entry, index) => {
-    if (entry === undefined || views[index]) return;
-    views[index] = make(entry);
-    element.append(views[index].element);
-  });
-}
 
 class AnswerView {
   /** `actions` has `reply`, `regenerate` and `inspector`, the inspector's URL or null. */
@@ -19,24 +11,22 @@ class AnswerView {
     this.actions = actions;
     this.items = [];
     this.list = make("div", { class: "items" });
-    this.why = make("p", { class: "why", role: "status" });
+    this.why = make("p", { class: "why" });
     this.figures = make("span");
     this.request = make("code", { title: "Id of the request" });
     this.link = make("a", { target: "_blank", rel: "noopener" }, "Look into it");
-    this.copy = button("Copy", { class: "quiet" }, () => this.#copy());
+    this.copy = copyButton(() => this.text);
     this.again = button("Regenerate", { class: "quiet" }, actions.regenerate);
-    this.foot = make("footer", {}, this.figures, this.request, this.link, make("span", { class: "grow" }), this.copy, this.again);
+    this.foot = make("footer", {}, this.figures, this.request, this.link, make("span", { class: "buttons" }, this.copy, this.again));
     this.warning = make("p", { class: "note" });
     this.element = make("article", { class: "answer", "aria-label": "Answer" }, this.list, this.why, this.warning, this.foot);
   }
 
-  async #copy() {
-    await navigator.clipboard.writeText(this.text).then(() => say(this.copy, "Copied"), () => say(this.copy, "Not allowed"));
-  }
-
   draw(answer, turn) {
-    grow(this.items, answer.items, this.list, (item) => viewOf(item, this.actions.reply));
-    answer.items.forEach((item, index) => this.items[index].draw(item, answer.running, turn));
+    answer.items.forEach((item, index) => {
+      if (!this.items[index]) this.list.append((this.items[index] = viewOf(item, this.actions.reply)).element);
+      this.items[index].draw(item, answer.running, turn);
+    });
     this.text = answer.text();
     this.element.setAttribute("aria-busy", String(answer.running));
     say(this.why, answer.running && !answer.items.length ? "Waiting for the model…" : answer.why ?? "");
@@ -62,7 +52,8 @@ export class TurnView {
   constructor(turn, actions) {
     this.turn = turn;
     this.actions = actions;
-    this.answers = [];
+    /** Views by answer. */
+    this.answers = new Map();
     this.text = make("div", { class: "text" }, shown(turn.question));
     this.files = make("ul", { class: "files", "aria-label": "Files" }, ...turn.files.map(fileView));
     this.edit = button("Edit", { class: "quiet", title: "Ask something else; what follows is taken back" }, () => this.#edit());
@@ -71,11 +62,24 @@ export class TurnView {
   }
 
   draw(running) {
-    const { turn } = this;
+    const { turn, answers } = this;
     this.edit.hidden = running;
-    grow(this.answers, turn.answers, this.element, () => new AnswerView(this.actions));
-    while (this.answers.length > turn.answers.length) this.answers.pop().element.remove();
-    turn.answers.forEach((answer, index) => this.answers[index].draw(answer, turn));
+    for (const [answer, view] of answers) {
+      if (!turn.answers.includes(answer)) {
+        view.element.remove();
+        answers.delete(answer);
+      }
+    }
+    for (const answer of turn.answers) {
+      if (!answers.has(answer)) this.#add(answer);
+      answers.get(answer).draw(answer, turn);
+    }
+  }
+
+  #add(answer) {
+    const view = new AnswerView(this.actions);
+    this.answers.set(answer, view);
+    this.element.append(view.element);
   }
 
   /** Puts a field in the question's place. */

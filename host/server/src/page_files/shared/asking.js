@@ -64,7 +64,7 @@ export async function events(response, take) {
       if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
       if (line !== "" || !data.length) continue;
       if (take(data.join("\n"))) {
-        await reader.cancel();
+        reader.cancel().catch(() => {});
         return true;
       }
       data = [];
