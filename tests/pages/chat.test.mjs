@@ -198,11 +198,12 @@ describe("the page of a real server", { skip: missing() }, () => {
     await ready([...KEPT, ...played([{ when: { last_user_contains: "more" }, text: "More." }, { text: `${THOUGHT}First.` }])]);
     await ask(page, "one");
     await page.click("#new");
-    await ask(page, "other");
+    await ask(page, `other ${"and longer ".repeat(9)}`);
+    assert.ok(await page.$eval("#conversations .remove", (remove) => remove.getBoundingClientRect().right < 272));
     await kept(page, server, 3);
     await page.reload();
     await page.waitForSelector("#conversations .open");
-    assert.deepEqual(await texts(page, "#conversations .open"), ["other", "one"]);
+    assert.deepEqual((await texts(page, "#conversations .open")).map((title) => title.slice(0, 5)), ["other", "one"]);
     await page.click("text=one");
     await page.waitForSelector(".message");
     assert.deepEqual(await turns(page), [["one", "First."]]);
@@ -216,7 +217,21 @@ describe("the page of a real server", { skip: missing() }, () => {
     await page.click("#removal >> text=Delete >> nth=-1");
     await page.waitForFunction(() => document.querySelectorAll("#conversations li").length === 1);
     assert.equal((await fetch(`${server.address}/v1/conversations/${id}`)).status, 404);
-    assert.deepEqual(await texts(page, "#conversations .open"), ["other"]);
+    assert.deepEqual((await texts(page, "#conversations .open")).map((title) => title.slice(0, 5)), ["other"]);
+  });
+
+  it("says when a conversation is no longer kept, and goes on with it", async () => {
+    await ready([...KEPT, ...played([{ text: "Hello!" }])]);
+    await ask(page, "one");
+    await kept(page, server, 2);
+    const [id] = await page.evaluate(() => JSON.parse(localStorage.getItem("sluice.conversations")));
+    await fetch(`${server.address}/v1/conversations/${id}`, { method: "DELETE" });
+    await ask(page, "two");
+    await page.waitForFunction(() => document.querySelector("#notice").textContent.startsWith("The conversation is no longer kept by the server: "));
+    assert.deepEqual(await turns(page), [["one", "Hello!"], ["two", "Hello!"]]);
+    await page.reload();
+    await page.waitForSelector("#model option", { state: "attached" });
+    assert.equal(await page.locator("#conversations li").count(), 0);
   });
 
   it("keeps conversations in itself where the server has no store", async () => {

@@ -47,11 +47,12 @@ const METRICS: &str = "/metrics";
 pub(crate) fn router(app: App, listen: IpAddr, inspector: Option<InspectorLink>) -> Router {
     let pages = Some(app.access.named.clone());
     let keyed = behind_key(&app, routes(keyed()).fallback(no_route)).layer(Extension(inspector));
-    let routes = routes(open()).merge(match app.access.no_page {
-        true => keyed,
-        false => keyed.layer(from_fn(answer_browsers)).route("/page/{file}", get_only(page::file)),
-    });
-    layered(app, listen, pages, routes)
+    let keyed = if app.access.no_page {
+        keyed
+    } else {
+        keyed.layer(from_fn(answer_browsers)).route("/page/{file}", get_only(page::file))
+    };
+    layered(app, listen, pages, routes(open()).merge(keyed))
 }
 
 fn routes(routes: Vec<Route>) -> Router<App> {

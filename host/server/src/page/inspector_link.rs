@@ -22,9 +22,10 @@ impl InspectorLink {
         let authority = Authority::from_str(host).ok()?;
         let name = authority.host();
         let admin = self.admin.ip().to_canonical();
-        let is_reached = match admin.is_loopback() {
-            true => is_loopback(&normal(name)),
-            false => admin.is_unspecified() || admin == self.main.to_canonical(),
+        let is_reached = if admin.is_loopback() {
+            is_loopback(&normal(name))
+        } else {
+            admin.is_unspecified() || admin == self.main.to_canonical()
         };
         is_reached.then(|| format!("http://{name}:{}/inspector", self.admin.port()))
     }

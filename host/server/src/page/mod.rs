@@ -48,10 +48,8 @@ pub(crate) async fn answer_browsers(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let reads = [Method::GET, Method::HEAD].contains(request.method());
-    let mut response = match reads && prefers_html(request.headers()) {
-        true => FILES.document(),
-        false => next.run(request).await,
-    };
+    let mut response =
+        if reads && prefers_html(request.headers()) { FILES.document() } else { next.run(request).await };
     response.headers_mut().append(header::VARY, HeaderValue::from_static("accept"));
     response
 }

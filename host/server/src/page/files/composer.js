@@ -9,6 +9,7 @@ export class Composer {
   /** `send(question, files)` is called with a question; `notify(message)` with what goes wrong. */
   constructor(send, notify) {
     this.files = [];
+    this.ready = false;
     this.send = send;
     this.notify = notify;
     this.field = byId("question");
@@ -28,11 +29,11 @@ export class Composer {
     watchDrops((files) => this.#take(files));
   }
 
-  /** Until this is called, nothing can be asked. While an answer is under way its end is offered in place of another question. */
-  draw(running) {
+  /** While an answer is under way its end is offered in place of another question. */
+  draw({ running, loaded }) {
     byId("send").hidden = running;
     byId("stop").hidden = !running;
-    this.running = running;
+    this.ready = loaded && !running;
   }
 
   /** Goes back to the field, unless that opens a keyboard on the screen. */
@@ -41,7 +42,7 @@ export class Composer {
   }
 
   #submit() {
-    if (this.running !== false || (this.field.value.trim() === "" && !this.files.length)) return;
+    if (!this.ready || (this.field.value.trim() === "" && !this.files.length)) return;
     const [question, files] = [this.field.value, this.files];
     this.field.value = "";
     this.files = [];

@@ -45,7 +45,7 @@ function changed(one, turn) {
 
 /** Draws the current conversation: its turns, and what depends on whether it runs. */
 function drawAll() {
-  const { turns, running } = current;
+  const { turns } = current;
   const known = views;
   views = new Map(turns.map((turn) => [turn, known.get(turn) ?? new TurnView(turn, actionsOf(current, turn))]));
   for (const [turn, view] of known) if (!views.has(turn)) view.element.remove();
@@ -55,8 +55,8 @@ function drawAll() {
     if (!view.element.isConnected) byId("turns").append(view.element);
     stale.add(turn);
   });
-  byId("welcome").hidden = turns.length > 0;
-  composer.draw(running);
+  byId("welcome").hidden = turns.length > 0 || !current.loaded;
+  composer.draw(current);
   tell(current);
   redraw();
   drawList(byId("conversations"), all, current, { open, remove });

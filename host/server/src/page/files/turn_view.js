@@ -63,7 +63,7 @@ export class TurnView {
 
   draw(running) {
     const { turn, answers } = this;
-    this.edit.hidden = running;
+    this.edit.disabled = running;
     for (const [answer, view] of answers) {
       if (!turn.answers.includes(answer)) {
         view.element.remove();
