@@ -2,6 +2,7 @@
 
 use http::{HeaderValue, Method, Request};
 use http_body_util::Full;
+use mcp::{McpConfig, McpLimits, McpServers, RequestUrls};
 use serde_json::json;
 use tests::client::{Answer, json_request, send};
 use tests::server::{Setup, TestServer};
@@ -55,6 +56,17 @@ async fn browsers_get_the_page_and_programs_json() {
         }
     }
     assert_eq!(get(&server, "/page/none.js", &[]).await.status, 404);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_tool_server_is_offered_once() {
+    let servers = json!({ "mcpServers": { "browser": { "command": "x" }, "time": { "command": "x" } }, "web_search": "browser" });
+    let config = McpConfig::parse(&servers.to_string(), |_| None).expect("a configuration");
+    let mcp = McpServers::new(config, RequestUrls::default(), &McpLimits::default());
+    let server = TestServer::start(Setup { mcp, ..Setup::default() }).await;
+    let tools = json!([{ "type": "mcp", "server_label": "time" }, { "type": "web_search" }]);
+    assert_eq!(get(&server, "/", &[]).await.json()["tools"], tools);
     server.stop().await;
 }
 

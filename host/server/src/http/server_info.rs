@@ -14,7 +14,7 @@ use crate::http::metrics;
 use crate::page::InspectorLink;
 use api::error::ApiError;
 use api::{models, openapi};
-use mcp::McpServers;
+use mcp::{McpServer, McpServers};
 
 /// What is there: a program that finds the address sees what it speaks, and the page what it can
 /// offer.
@@ -37,20 +37,15 @@ pub(crate) async fn index(
     json(200, to_json(&index))
 }
 
-/// The tools that the server runs, as requests to Responses name them.
+/// The tools that the server runs, as requests to Responses name them: each tool server once.
 fn server_tools(servers: &McpServers) -> Vec<Value> {
-    let mut tools: Vec<Value> = servers
-        .all()
-        .map(|server| serde_json::json!({ "type": "mcp", "server_label": server.label() }))
-        .collect();
-    let named = [("web_search", servers.web_search()), ("code_interpreter", servers.code_interpreter())];
-    tools.extend(
-        named
-            .iter()
-            .filter(|(_, server)| server.is_some())
-            .map(|(kind, _)| serde_json::json!({ "type": kind })),
-    );
-    tools
+    let built_in = [("web_search", servers.web_search()), ("code_interpreter", servers.code_interpreter())];
+    let is_built_in =
+        |label| built_in.iter().any(|(_, server)| server.as_ref().is_some_and(|one| one.label() == label));
+    let labels = servers.all().map(McpServer::label).filter(|label| !is_built_in(*label));
+    let labelled = labels.map(|label| serde_json::json!({ "type": "mcp", "server_label": label }));
+    let named = built_in.iter().filter(|(_, server)| server.is_some());
+    labelled.chain(named.map(|(kind, _)| serde_json::json!({ "type": kind }))).collect()
 }
 
 /// The version.

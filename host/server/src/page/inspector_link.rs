@@ -22,10 +22,12 @@ impl InspectorLink {
         let authority = Authority::from_str(host).ok()?;
         let name = authority.host();
         let admin = self.admin.ip().to_canonical();
-        let is_reached = if admin.is_loopback() {
-            is_loopback(&normal(name))
-        } else {
-            admin.is_unspecified() || admin == self.main.to_canonical()
+        let address = name.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+        let is_reached = match address {
+            _ if admin.is_unspecified() => true,
+            Some(address) => admin == address.to_canonical(),
+            None if admin.is_loopback() => is_loopback(&normal(name)),
+            None => admin == self.main.to_canonical(),
         };
         is_reached.then(|| format!("http://{name}:{}/inspector", self.admin.port()))
     }
@@ -41,6 +43,7 @@ mod tests {
             ("127.0.0.1:81", "127.0.0.1", "localhost:80", Some("http://localhost:81/inspector")),
             ("[::1]:81", "0.0.0.0", "[::1]:80", Some("http://[::1]:81/inspector")),
             ("127.0.0.1:81", "0.0.0.0", "llm.example", None),
+            ("127.0.0.1:81", "::1", "[::1]:80", None),
             ("0.0.0.0:81", "0.0.0.0", "llm.example:80", Some("http://llm.example:81/inspector")),
             ("10.0.0.7:81", "10.0.0.7", "llm.example", Some("http://llm.example:81/inspector")),
             ("10.0.0.7:81", "0.0.0.0", "llm.example", None),

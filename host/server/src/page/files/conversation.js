@@ -11,6 +11,8 @@ class Turn {
     this.question = question;
     this.files = files;
     this.entries = [];
+    /** Ids of its items in the server's store. */
+    this.kept = [];
   }
 
   /** The question as an item. */
@@ -135,11 +137,11 @@ export class Conversation {
 
 const titleOf = ({ question, files }) => (question.trim() || files[0]?.name || "").replace(/\s+/g, " ").slice(0, 80);
 
-/** Turns of the items that a server kept; each has the ids of its own. */
+/** Turns of the items that a server kept. */
 function turnsOf(items) {
   const turns = [];
   for (const item of items) {
-    if (item.type === "message" && item.role === "user") turns.push(kept(item));
+    if (item.role === "user") turns.push(turnOf(item));
     const turn = turns.at(-1) ?? turns[turns.push(new Turn("")) - 1];
     turn.kept.push(item.id);
     if (item.role === "user") continue;
@@ -150,10 +152,9 @@ function turnsOf(items) {
   return turns;
 }
 
-function kept(item) {
+/** The turn of a question. */
+function turnOf(item) {
   const texts = item.content.map(({ text }) => text ?? "");
   const files = texts.map(fileOfPart);
-  const turn = new Turn(texts.filter((_, index) => !files[index]).join("\n\n"), files.filter(Boolean));
-  turn.kept = [];
-  return turn;
+  return new Turn(texts.filter((_, index) => !files[index]).join("\n\n"), files.filter(Boolean));
 }

@@ -41,7 +41,7 @@ export class Keeper {
       }
       for (let from = 0; from < items.length; from += ITEMS) {
         const added = await conversations.add(conversation.id, items.slice(from, from + ITEMS));
-        (turn.kept ??= []).push(...added.map(({ id }) => id));
+        turn.kept.push(...added.map(({ id }) => id));
       }
     });
   }
@@ -49,7 +49,7 @@ export class Keeper {
   /** Removes a turn's items, but for the first `but` of them. */
   takeBack(conversation, turn, but) {
     this.#then(conversation, async () => {
-      for (const item of (turn.kept ?? []).splice(but).reverse()) await conversations.remove(conversation.id, item);
+      for (const item of turn.kept.splice(but).reverse()) await conversations.remove(conversation.id, item);
     });
   }
 

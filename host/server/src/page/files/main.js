@@ -142,11 +142,21 @@ async function begin() {
     say(byId("version"), `Sluice ${server.version}`);
     say(byId("list-note"), server.store ? "The server keeps them." : "This server keeps none: they are gone when the page is closed.");
     open(conversation({}));
+  } catch (error) {
+    notify(error.message);
+    byId("again").hidden = false;
+    return;
+  }
+  list();
+}
+
+/** Lists the conversations that the server has kept behind those of the page. */
+async function list() {
+  try {
     all.push(...(await keeper?.list() ?? []).map(conversation));
     drawAll();
   } catch (error) {
     notify(error.message);
-    byId("again").hidden = false;
   }
 }
 
