@@ -67,8 +67,8 @@ fi
 echo "== parsers in Python and JavaScript"
 plugins/examples/run.sh
 
-echo "== the inspector in a browser"
-SLUICE_GUESTS=$BUILT/release/guests tests/inspector/run.sh
+echo "== the pages in a browser"
+SLUICE_GUESTS=$BUILT/release/guests tests/pages/run.sh
 
 echo "== advisories"
 if ! cargo deny --version > /dev/null 2>&1; then

@@ -34,6 +34,8 @@ pub struct Setup {
     pub cors_origins: Vec<CorsOrigin>,
     /// Whether clients that ask for a WebSocket are sent to HTTP.
     pub no_web_socket: bool,
+    /// Whether `/` is JSON for browsers, too.
+    pub no_page: bool,
     /// MCP tool servers.
     pub mcp: McpServers,
     /// Whether parsers are reloaded when their files change.
@@ -64,7 +66,7 @@ impl Default for Setup {
         };
         let mcp = McpServers::default();
         let others = Vec::new();
-        let (keys, hosts, cors_origins, no_web_socket) = Default::default();
+        let (keys, hosts, cors_origins, no_web_socket, no_page) = Default::default();
         Self {
             model,
             others,
@@ -74,6 +76,7 @@ impl Default for Setup {
             hosts,
             cors_origins,
             no_web_socket,
+            no_page,
             mcp,
             watch: false,
             store: Some(memory()),
@@ -143,6 +146,7 @@ impl TestServer {
             hosts,
             cors_origins,
             no_web_socket,
+            no_page,
             mcp,
             watch,
             store,
@@ -154,7 +158,8 @@ impl TestServer {
         let models =
             Models::load(&model, &others, &shared, &limits.model, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.request.clone(), mcp, seal, ..Defaults::default() };
-        let access = Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket };
+        let access =
+            Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket, no_page };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");

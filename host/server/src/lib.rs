@@ -7,6 +7,8 @@ pub mod answer;
 pub mod http;
 mod inspector;
 mod limits;
+mod page;
+mod page_files;
 mod state;
 pub mod traces;
 mod ws;

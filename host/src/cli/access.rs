@@ -29,6 +29,9 @@ pub(super) struct AccessArguments {
     /// Answer clients that ask for a WebSocket with 426, so that they use HTTP.
     #[arg(long)]
     no_websocket: bool,
+    /// Serve no page at `/`: browsers get the JSON there that programs get.
+    #[arg(long)]
+    no_page: bool,
 }
 
 impl AccessArguments {
@@ -40,6 +43,7 @@ impl AccessArguments {
             keys: if may_change { keys.replaceable() } else { keys },
             named: Named::new(self.allow_host.clone(), self.cors_origin.clone()),
             no_web_socket: self.no_websocket,
+            no_page: self.no_page,
         })
     }
 

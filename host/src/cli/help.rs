@@ -68,6 +68,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "allow_host",
             "cors_origin",
             "no_websocket",
+            "no_page",
             "check_streams",
             "log_json",
             "log_level",

@@ -92,8 +92,17 @@ impl ServeArguments {
     /// loopback interface, for whoever has `key`; it stores nothing that outlives it.
     pub(super) fn in_process(models: ModelArguments, key: &str) -> Result<Self, clap::Error> {
         let command = Self::augment_args(clap::Command::new("serve").no_binary_name(true));
-        let switches =
-            ["--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none", "--api-key", key];
+        let switches = [
+            "--listen",
+            "127.0.0.1:0",
+            "--store",
+            "memory",
+            "--seal-key",
+            "none",
+            "--no-page",
+            "--api-key",
+            key,
+        ];
         let mut arguments = Self::from_arg_matches(&command.try_get_matches_from(switches)?)?;
         arguments.models = models;
         Ok(arguments)

@@ -8,4 +8,5 @@ mod half_close;
 mod hostile;
 mod idle;
 mod leaving;
+mod page;
 mod sockets;

@@ -244,7 +244,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/",
         id: "index",
-        summary: "The server's name, version and routes",
+        summary: "Name, version and routes; whether it stores, tools that it runs, its inspector's address. Browsers, which prefer HTML, get a page",
         answer: object,
         ..Endpoint::NEW
     },

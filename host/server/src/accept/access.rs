@@ -28,6 +28,8 @@ pub struct Access {
     pub named: Named,
     /// Whether clients that ask for a WebSocket are sent to HTTP.
     pub no_web_socket: bool,
+    /// Whether `/` is JSON for browsers, too.
+    pub no_page: bool,
 }
 
 impl Access {
@@ -103,9 +105,11 @@ impl HostCheck {
     }
 }
 
-/// Whether the path is that of the inspector's page or of one of its files.
+/// Whether the path is that of a page in the binary or of one of its files.
 fn is_page_file(path: &str) -> bool {
-    path.strip_prefix("/inspector").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let is_below =
+        |folder| path.strip_prefix(folder).is_some_and(|rest: &str| rest.is_empty() || rest.starts_with('/'));
+    ["/inspector", "/page"].into_iter().any(is_below)
 }
 
 /// Whether the operator's list has the origin.
@@ -123,7 +127,7 @@ fn origin_host(origin: &str) -> Option<String> {
 }
 
 /// Whether a host, as `normal` has it, is a loopback name or address.
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost"
         || host.ends_with(".localhost")

@@ -22,9 +22,9 @@ use crate::answer::{SseBody, TapReader};
 use crate::http::admin_parse::parse;
 use crate::http::answer::{answer, json, refuse, to_json};
 use crate::http::event_stream::event_stream;
-use crate::http::methods::{get_only, post_only};
+use crate::http::methods::{get_only, no_route, post_only};
 use crate::http::probes::probes;
-use crate::http::routes::{layered, no_route};
+use crate::http::routes::{behind_key, layered};
 use crate::http::server_info::scrape;
 use crate::inspector;
 use api::error::ApiError;
@@ -47,7 +47,8 @@ pub(crate) fn router(app: App, listen: IpAddr) -> Router {
         .route("/metrics", get_only(scrape))
         .fallback(no_route);
     let same_origin = from_fn_with_state(app.access.clone(), refuse_foreign_pages);
-    layered(app, listen, None, open.layer(same_origin.clone()).merge(files), keyed.layer(same_origin))
+    let keyed = behind_key(&app, keyed.layer(same_origin.clone()));
+    layered(app, listen, None, open.layer(same_origin).merge(files).merge(keyed))
 }
 
 /// Body of an answer: the parser of each model.

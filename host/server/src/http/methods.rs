@@ -1,8 +1,10 @@
-//! Handlers for one method, whose other methods get 405, and what is said while the server drains.
+//! Handlers for one method, whose other methods get 405; and what is said of paths that there are
+//! not, and while the server drains.
 
 use axum::handler::Handler;
+use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
-use http::Method;
+use http::{Method, Uri};
 
 use crate::accept::app::App;
 use crate::http::answer::refuse;
@@ -22,4 +24,9 @@ pub(crate) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRout
 pub(crate) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     post(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
+}
+
+/// 404 for a path that isn't there.
+pub(crate) async fn no_route(method: Method, uri: Uri) -> Response {
+    refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }

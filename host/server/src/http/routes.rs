@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
+use axum::{Extension, Router};
 use futures_util::FutureExt;
 use tower::util::option_layer;
 
@@ -25,13 +25,14 @@ use crate::http::cors;
 use crate::http::count::{count_messages, count_responses};
 use crate::http::excess::refuse_excess;
 use crate::http::guard::refuse_malformed;
-use crate::http::methods::{DRAINING, get_only, post_only};
+use crate::http::methods::{DRAINING, get_only, no_route, post_only};
 use crate::http::probes::probes;
 use crate::http::request_log::log;
 use crate::http::server_info::{index, list_models, one_model, scrape, version};
 use crate::http::stored;
 use crate::http::stream::generate;
 use crate::http::tokens;
+use crate::page::{self, InspectorLink, answer_browsers};
 use crate::ws;
 use api::error::ApiError;
 use api::{Protocol, openapi};
@@ -41,10 +42,17 @@ type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
 /// The route of Prometheus.
 const METRICS: &str = "/metrics";
-/// All routes, for a listener on `listen`.
-pub(crate) fn router(app: App, listen: IpAddr) -> Router {
+
+/// All routes, for a listener on `listen`; `inspector` is where the operator's page is.
+pub(crate) fn router(app: App, listen: IpAddr, inspector: Option<InspectorLink>) -> Router {
     let pages = Some(app.access.named.clone());
-    layered(app, listen, pages, routes(open()), routes(keyed()).fallback(no_route))
+    let keyed = behind_key(&app, routes(keyed()).fallback(no_route)).layer(Extension(inspector));
+    let keyed = if app.access.no_page {
+        keyed
+    } else {
+        keyed.layer(from_fn(answer_browsers)).route("/page/{file}", get_only(page::file))
+    };
+    layered(app, listen, pages, routes(open()).merge(keyed))
 }
 
 fn routes(routes: Vec<Route>) -> Router<App> {
@@ -123,21 +131,19 @@ fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRoute
     (methods, path, handler.fallback(fallback))
 }
 
-/// Adds the layers that every listener has. Pages of the origins in `pages` may read answers. If keys are set, only `open` is answered without one.
-/// Layers run from the last added to the first: id, log, panic guard, excess connections, malformed
-/// requests, host, CORS (whose preflights carry no key), key, drain.
-pub(crate) fn layered(
-    app: App,
-    listen: IpAddr,
-    pages: Option<Named>,
-    open: Router<App>,
-    keyed: Router<App>,
-) -> Router {
-    let keyed = keyed
+/// These routes for new work only, and if keys are set, with one only.
+pub(crate) fn behind_key(app: &App, routes: Router<App>) -> Router<App> {
+    routes
         .layer(from_fn_with_state(app.clone(), refuse_while_draining))
-        .layer(from_fn_with_state(app.clone(), require_key));
+        .layer(from_fn_with_state(app.clone(), require_key))
+}
+
+/// Adds the layers that every listener has. Pages of the origins in `pages` may read answers.
+/// Layers run from the last added to the first: id, log, panic guard, excess connections, malformed
+/// requests, host, CORS (whose preflights carry no key), those of `routes`.
+pub(crate) fn layered(app: App, listen: IpAddr, pages: Option<Named>, routes: Router<App>) -> Router {
     let check = HostCheck::new(&app.access, listen);
-    open.merge(keyed)
+    routes
         .layer(option_layer(pages.map(|named| from_fn_with_state(named, cors::answer))))
         .layer(from_fn_with_state(check, check_host))
         .layer(from_fn_with_state(app.clone(), refuse_malformed))
@@ -152,10 +158,6 @@ pub(crate) fn layered(
 fn responses() -> MethodRouter<App> {
     let handler = |app: State<App>, request: Request| generate(app, request, Protocol::Responses);
     post(handler).get(ws::upgrade)
-}
-
-pub(crate) async fn no_route(method: Method, uri: http::Uri) -> Response {
-    refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
 /// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which

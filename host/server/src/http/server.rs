@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use super::{admin, connection, metrics, routes};
 use crate::accept::app::App;
 use crate::accept::capacity::ConnectionPlace;
+use crate::page::InspectorLink;
 use crate::state::background::run_claimed;
 use crate::state::store_upkeep;
 use crate::state::upkeep::upkeep;
@@ -57,7 +58,8 @@ impl Server {
         if let Some(store) = app.store.clone() {
             app.tasks.spawn(store_upkeep::run(store, app.stopping.clone()));
         }
-        let router = routes::router(app.clone(), ip_of(&listener));
+        let router =
+            routes::router(app.clone(), ip_of(&listener), inspector_link(&app, &listener, admin.as_ref()));
         let admin_router = admin::router(app.clone(), ip_of(admin.as_ref().unwrap_or(&listener)));
         let mut connections = Connections { app: &app, tasks: JoinSet::new() };
         let mut end = std::pin::pin!(async {
@@ -120,6 +122,12 @@ impl Connections<'_> {
 /// headers are checked.
 fn ip_of(listener: &TcpListener) -> IpAddr {
     listener.local_addr().map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip())
+}
+
+/// The link to the inspector, if it can show answers.
+fn inspector_link(app: &App, main: &TcpListener, admin: Option<&TcpListener>) -> Option<InspectorLink> {
+    let admin = admin.filter(|_| app.taps.is_some())?.local_addr().ok()?;
+    Some(InspectorLink { admin, main: ip_of(main) })
 }
 
 /// Next connection of the admin listener; never ready without one.

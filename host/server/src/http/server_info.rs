@@ -1,25 +1,52 @@
 //! Routes that say what the server is and how it is: version, routes, models, metrics.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::HeaderMap;
+use http::{HeaderMap, header};
+use serde_json::Value;
 
 use crate::accept::app::App;
 use crate::http::answer::{is_anthropics, json, refuse, to_json, typed};
 use crate::http::asker::Asker;
 use crate::http::metrics;
+use crate::page::InspectorLink;
 use api::error::ApiError;
 use api::{messages, models, openapi};
+use mcp::{McpServer, McpServers};
 
-/// What is there: a person or a program that finds the address sees what it speaks.
-pub(crate) async fn index() -> Response {
+/// What is there: a program that finds the address sees what it speaks, and the page what it can
+/// offer.
+pub(crate) async fn index(
+    State(app): State<App>,
+    Extension(inspector): Extension<Option<InspectorLink>>,
+    headers: HeaderMap,
+) -> Response {
     let routes: Vec<String> =
         openapi::paths().map(|(method, path)| format!("{} {path}", method.to_uppercase())).collect();
-    let index =
-        serde_json::json!({ "name": "sluice", "version": env!("CARGO_PKG_VERSION"), "routes": routes });
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let index = serde_json::json!({
+        "name": "sluice",
+        "version": env!("CARGO_PKG_VERSION"),
+        "store": app.store.is_some(),
+        "tools": server_tools(&app.any_defaults().mcp),
+        "inspector": inspector.zip(host).and_then(|(inspector, host)| inspector.url(host)),
+        "routes": routes,
+    });
     json(200, to_json(&index))
+}
+
+/// The tools that the server runs, as requests to Responses name them: each tool server once.
+fn server_tools(servers: &McpServers) -> Vec<Value> {
+    let built_in = [("web_search", servers.web_search()), ("code_interpreter", servers.code_interpreter())];
+    let is_built_in =
+        |label| built_in.iter().any(|(_, server)| server.as_ref().is_some_and(|one| one.label() == label));
+    let labels = servers.all().map(McpServer::label).filter(|label| !is_built_in(*label));
+    let labelled = labels.map(|label| serde_json::json!({ "type": "mcp", "server_label": label }));
+    let named = built_in.iter().filter(|(_, server)| server.is_some());
+    labelled.chain(named.map(|(kind, _)| serde_json::json!({ "type": kind }))).collect()
 }
 
 /// The version.

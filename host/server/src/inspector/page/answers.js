@@ -1,6 +1,7 @@
 // The list of the newest answers, asked for every second while the page is seen, and its filter.
 
-import { answers, Refused } from "./api.js";
+import { answers } from "./api.js";
+import { Refused } from "./asking.js";
 import { byId, make, say } from "./dom.js";
 import { counted } from "./words.js";
 

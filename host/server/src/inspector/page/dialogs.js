@@ -1,26 +1,8 @@
-// The dialogs: the key, the text to parse, the help, the findings.
+// The dialogs: the text to parse, the help.
 
 import { parsers } from "./api.js";
 import { byId, make } from "./dom.js";
 import { helpRows } from "./keys.js";
-
-/** Asks for the key; resolves to it, or to null if the dialog is left. */
-export function askForKey(again) {
-  const dialog = byId("key-dialog");
-  const field = byId("key-field");
-  byId("key-again").hidden = !again;
-  field.value = "";
-  dialog.showModal();
-  field.focus();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      const given = dialog.returnValue === "ok" && field.value ? field.value : null;
-      field.value = "";
-      dialog.returnValue = "";
-      resolve(given);
-    }, { once: true });
-  });
-}
 
 /** The dialog of texts, records and parsers to parse with. */
 export class ParseDialog {

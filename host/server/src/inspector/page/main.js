@@ -2,12 +2,15 @@
 
 import { AddressBar } from "./address.js";
 import { Answers, stateClass } from "./answers.js";
-import { onKeyNeeded, parse, takeLine, tap } from "./api.js";
-import { ParseDialog, askForKey, help } from "./dialogs.js";
+import { parse, takeLine, tap } from "./api.js";
+import { onKeyNeeded } from "./asking.js";
+import { ParseDialog, help } from "./dialogs.js";
 import { Detail } from "./detail.js";
 import { byId, eachFrame, say } from "./dom.js";
-import { readFile, watchDrops } from "./drop.js";
+import { readFile } from "./drop.js";
+import { watchDrops } from "./drops.js";
 import { Items } from "./items.js";
+import { askForKey } from "./key_dialog.js";
 import { listen } from "./keys.js";
 import { Lanes } from "./lanes.js";
 import { Overview } from "./overview.js";
@@ -183,6 +186,12 @@ async function openFile(file) {
   }
 }
 
+/** Opens files that were dropped, a parser before what it is to parse. */
+async function openFiles(files) {
+  const isParser = ({ name }) => name.endsWith(".wasm");
+  for (const file of files.sort((one, other) => isParser(other) - isParser(one))) await openFile(file);
+}
+
 /** Saves the lines that are kept, as a file that can be dropped here again. */
 function save() {
   if (!trace?.lines.length) return;
@@ -271,7 +280,7 @@ function wire() {
   byId("give-key").addEventListener("click", () => list.resume?.());
   onKeyNeeded(askForKey);
   listen(actions);
-  watchDrops(openFile);
+  watchDrops(openFiles);
 }
 
 byId("unscripted").remove();

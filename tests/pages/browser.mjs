@@ -16,8 +16,8 @@ export const launch = (...args) => chromium.launch({
   args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", ...args],
 });
 
-/** Opens the inspector at an address; what goes wrong in the page is in `page.faults`. */
-export async function inspector(browser, address, options = {}) {
+/** Opens a page; what goes wrong in it is in `page.faults`. */
+export async function visit(browser, address, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, ...options });
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
@@ -25,9 +25,12 @@ export async function inspector(browser, address, options = {}) {
     // A refused request is what some tests are about.
     if (message.type() === "error" && !message.text().includes("Failed to load resource")) page.faults.push(message.text());
   });
-  await page.goto(`${address}/inspector${options.search ?? ""}`);
+  await page.goto(address);
   return page;
 }
+
+/** Opens the inspector at an address. */
+export const inspector = (browser, address, { search = "", ...options } = {}) => visit(browser, `${address}/inspector${search}`, options);
 
 /** Opens an answer from the list, and waits for its end. */
 export async function open(page, id) {

@@ -4,9 +4,9 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 
-const PAGE = new URL("../../host/server/src/inspector/", import.meta.url);
+const SOURCES = new URL("../../host/server/src/", import.meta.url);
 const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html" };
-const POLICY = (await readFile(new URL("mod.rs", PAGE), "utf8")).match(/const POLICY: &str = "((?:[^"\\]|\\\n)*)"/)[1].replace(/\\\n\s*/g, "");
+const POLICY = (await readFile(new URL("page_files/mod.rs", SOURCES), "utf8")).match(/const POLICY: &str = "((?:[^"\\]|\\\n)*)"/)[1].replace(/\\\n\s*/g, "");
 
 /** An event of the stream. */
 const frame = (line) => `data: ${JSON.stringify(line)}\n\n`;
@@ -64,7 +64,8 @@ export class Fake {
   }
 
   async #file(response, name) {
-    const text = await readFile(new URL(`page/${name}`, PAGE)).catch(() => null);
+    const from = (folder) => readFile(new URL(`${folder}/${name}`, SOURCES));
+    const text = await from("inspector/page").catch(() => from("page_files/shared")).catch(() => null);
     if (!text) return this.#json(response, 404, { error: { message: "Not found." } });
     response.writeHead(200, { "content-type": TYPES[name.split(".").pop()], "content-security-policy": POLICY }).end(text);
   }
