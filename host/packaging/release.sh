@@ -52,19 +52,24 @@ archive() {
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$made" -cf - "$name" | gzip -n > "$out/$name.tar.gz"
 }
 
-# Without a link `host`, which is a file of the package bind9-host. Systems with this glibc read zstd.
+# Without a link `host`, which is a file of the package bind9-host.
 deb() {
   local root=$made/deb
   install -d "$root/DEBIAN"
   cp -r "$stage" "$root/usr"
   mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
+  {
+    echo "Sluice is licensed under Apache-2.0, which is /usr/share/common-licenses/Apache-2.0, or at your option under MIT:"
+    echo
+    cat "$source/LICENSE-MIT"
+  } > "$root/usr/share/doc/sluice/copyright"
+  rm "$root"/usr/share/doc/sluice/LICENSE-*
   gzip -n9 "$root"/usr/share/man/man1/* "$root/usr/share/doc/sluice/CHANGELOG.md"
-  mv "$root/usr/share/doc/sluice/CHANGELOG.md.gz" "$root/usr/share/doc/sluice/changelog.gz"
-  (cd "$root/usr/share/doc/sluice" && cat LICENSE-* > copyright && rm LICENSE-*)
   filled deb/control "$root/DEBIAN/control" "$(du -sk --apparent-size "$root/usr" | cut -f1)"
   install -m 755 -t "$root/DEBIAN" "$here/deb/postinst" "$here/deb/prerm"
   (cd "$root" && find usr -type f | LC_ALL=C sort | xargs md5sum > DEBIAN/md5sums)
-  dpkg-deb --root-owner-group -Zzstd -z9 --build "$root" "$out/sluice_${version}_$debian.deb" > /dev/null
+  # The number of threads changes what xz writes.
+  DPKG_DEB_THREADS_MAX=1 dpkg-deb --root-owner-group -Zxz -z1 --build "$root" "$out/sluice_${version}_$debian.deb" > /dev/null
 }
 
 wheel() { python3 "$here/wheel.py" "$stage" "$here/about.md" "$version" "manylinux_${glibc/./_}_$machine" "$out"; }

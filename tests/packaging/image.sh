@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries what host/packaging makes, with the binary that `SLUICE_HOST` names, else target/release/host: the systemd unit's exposure, the release
-# archive, and the image, run with a read-only root as user 65532. Needs root, and buildah for the image.
+# Makes the image of the binary that `SLUICE_HOST` names, else target/release/host, and runs it with a read-only root as user 65532. Needs root and
+# buildah.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 binary=${SLUICE_HOST:-target/release/host}
@@ -14,22 +14,6 @@ end() {
   rm -rf "$made"
 }
 trap end EXIT
-
-if command -v systemd-analyze > /dev/null; then
-  systemd-analyze security --offline=yes --threshold=15 host/packaging/sluice.service > "$made/exposure" \
-    || { tail -1 "$made/exposure"; exit 1; }
-  tail -1 "$made/exposure"
-else
-  echo "skipped: systemd-analyze is not installed"
-fi
-
-host/packaging/release.sh "$binary" "$made/release"
-(cd "$made/release" && sha256sum --quiet -c ./*.sha256)
-mkdir "$made/unpacked"
-tar -xzf "$made"/release/*.tar.gz -C "$made/unpacked" --strip-components 1
-"$made/unpacked/bin/host" --version
-test -s "$made/unpacked/share/man/man1/host.1"
-bash -n "$made/unpacked/share/bash-completion/completions/host"
 
 if ! command -v buildah > /dev/null; then
   echo "skipped: buildah is not installed (Debian: apt-get install buildah)"
@@ -49,10 +33,10 @@ for folder in cache lib; do
 done
 # The process itself, so that its id is the server's.
 inside=(env -i PATH="$PATH" XDG_CACHE_HOME=/var/cache XDG_DATA_HOME=/var/lib chroot --userspec=65532:65532 "$root")
-"${inside[@]}" /usr/bin/host serve --listen 127.0.0.1:8077 --threads 1 > "$made/log" 2>&1 &
+"${inside[@]}" /usr/bin/sluice serve --listen 127.0.0.1:8077 --threads 1 > "$made/log" 2>&1 &
 server=$!
 for _ in $(seq 100); do
-  "${inside[@]}" /usr/bin/host health --url http://127.0.0.1:8077 2> /dev/null && healthy=1 && break
+  "${inside[@]}" /usr/bin/sluice health --url http://127.0.0.1:8077 2> /dev/null && healthy=1 && break
   kill -0 "$server" 2> /dev/null || break
   sleep 0.2
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes all packages of the binary that `SLUICE_HOST` names, else target/release/host, installs each into an empty folder, uses it there, and
-# removes it again. Needs no root and no network; what a missing tool keeps from being tried is said.
+# removes it again; and the systemd unit's exposure. Needs no root and no network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 binary=${SLUICE_HOST:-target/release/host}
@@ -21,6 +21,7 @@ try() {
   [ "$(clean "$path" bash -c 'command -v sluice')" = "$path/sluice" ] || fail "$package: no sluice in $path"
   clean "$path" sluice version --json | grep -q "^{\"version\":\"$version\"," || fail "$package: it isn't version $version"
   clean "$path" sluice serve -h | grep 'Usage: sluice serve' > /dev/null || fail "$package: the help doesn't say sluice"
+  : > "$made/summary"
   become "$path" sluice serve --listen 127.0.0.1:0 --store memory --threads 1 > "$made/summary" 2> "$made/log" &
   server=$!
   until url=$(sed -n 's/^address *//p' "$made/summary" | grep -m1 .); do
@@ -32,6 +33,14 @@ try() {
   echo "$package: version $version, serves and answers: $(head -c 60 "$made/answer") ($SECONDS s)"
 }
 gone() { [ ! -e "$2" ] && [ ! -L "$2" ] || fail "$1: $2 is there after the removal"; }
+
+if command -v systemd-analyze > /dev/null; then
+  systemd-analyze security --offline=yes --threshold=15 host/packaging/sluice.service > "$made/exposure" || { tail -1 "$made/exposure"; exit 1; }
+  tail -1 "$made/exposure"
+else
+  echo "skipped: systemd-analyze is not installed"
+fi
+command -v dpkg-deb > /dev/null || { echo "skipped: packages need dpkg-deb, which is not installed (Debian: apt-get install dpkg)"; exit; }
 
 mkdir "$made/home"
 host/packaging/release.sh "$binary" "$made/release" > /dev/null
@@ -45,22 +54,20 @@ try archive "$made/archive/bin"
 bash -n "$made/archive/share/bash-completion/completions/sluice"
 grep -q '^.TH sluice ' "$made/archive/share/man/man1/sluice.1" || fail "archive: no manual of sluice"
 
-# The copied list of installed packages lets dpkg check the dependencies against this system.
-root=$made/deb
-if [ -f /var/lib/dpkg/status ]; then
+if dpkg --status libc6 > /dev/null 2>&1; then
+  # The copied list of installed packages lets dpkg check the dependencies against this system.
+  root=$made/deb
   mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers}
   cp /var/lib/dpkg/status "$root/var/lib/dpkg/"
-  dpkg=(dpkg "--root=$root" --force-not-root --force-script-chrootless "--log=$made/dpkg.log")
-  PATH=$PATH:/usr/sbin:/sbin "${dpkg[@]}" --install "$made"/release/*.deb > "$made/dpkg" 2>&1 || { cat "$made/dpkg"; exit 1; }
+  dpkg=(env "PATH=$PATH:/usr/sbin:/sbin" dpkg "--root=$root" --force-not-root --force-script-chrootless "--log=$made/dpkg.log")
+  "${dpkg[@]}" --install "$made"/release/*.deb > "$made/dpkg" 2>&1 || { cat "$made/dpkg"; exit 1; }
   try deb "$root/usr/bin"
   [ ! -e "$root/usr/bin/host" ] || fail "deb: it has another package's file"
-  PATH=$PATH:/usr/sbin:/sbin "${dpkg[@]}" --purge sluice > "$made/dpkg" 2>&1 || { cat "$made/dpkg"; exit 1; }
+  "${dpkg[@]}" --purge sluice > "$made/dpkg" 2>&1 || { cat "$made/dpkg"; exit 1; }
   gone deb "$root/usr/bin/sluice"
   gone deb "$root/usr/share/doc/sluice"
 else
-  mkdir "$root"
-  dpkg-deb --extract "$made"/release/*.deb "$root"
-  try "deb, only unpacked since this is no Debian" "$root/usr/bin"
+  echo "skipped: the deb is made, but not installed, since this is no Debian"
 fi
 
 python3 -m venv "$made/wheel"
