@@ -87,8 +87,12 @@ else
 fi
 
 echo "== packages"
+tests/packaging/run.sh
+tests/packaging/compose.py
+
+echo "== the image"
 if [ "$(id -u)" = 0 ]; then
-  tests/packaging/run.sh
+  tests/packaging/image.sh
 else
   echo "skipped: it needs root"
 fi

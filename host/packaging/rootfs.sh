@@ -5,8 +5,9 @@ set -euo pipefail
 [ $# -eq 2 ] || { echo "usage: rootfs.sh BINARY DIR" >&2; exit 2; }
 binary=$1 root=$2
 
-install -D -m 755 "$binary" "$root/usr/bin/host"
-strip "$root/usr/bin/host"
+install -D -m 755 "$binary" "$root/usr/bin/sluice"
+strip "$root/usr/bin/sluice"
+ln -sf sluice "$root/usr/bin/host"
 # Lines are `NAME => PATH (ADDRESS)`, and for the loader `PATH (ADDRESS)`.
 ldd "$binary" | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' | while read -r library; do
   install -D -m 755 "$(readlink -f "$library")" "$root$library"

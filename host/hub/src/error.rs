@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use system::program;
+
 /// Error of a model of the hub.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// The cache lacks the model, or a part of it, and nothing may be downloaded.
     #[error(
-        "{name} isn't whole in the cache ({cache}), and HF_HUB_OFFLINE is set: unset it, or get the model with: host pull {name}{similar}"
+        "{name} isn't whole in the cache ({cache}), and HF_HUB_OFFLINE is set: unset it, or get the model with: {} pull {name}{similar}",
+        program::name()
     )]
     Offline {
         /// The model.
@@ -18,7 +21,7 @@ pub enum HubError {
         similar: String,
     },
     /// The cache has nothing of the model.
-    #[error("{name} isn't in the cache ({folder}): host models lists what is{similar}")]
+    #[error("{name} isn't in the cache ({folder}): {} models lists what is{similar}", program::name())]
     NotCached {
         /// The model.
         name: String,

@@ -139,7 +139,8 @@ fn part(repository: &Repository, name: &HubName) -> Result<RemovedPart, HubError
     }
     let lacks = |reason: String| HubError::NoModel { name: repository.name.clone(), reason };
     let commit = repository.commit(name.revision()).ok_or_else(|| {
-        lacks(format!("the cache has no revision {} of it: host models lists what there is", name.revision()))
+        let (revision, program) = (name.revision(), system::program::name());
+        lacks(format!("the cache has no revision {revision} of it: {program} models lists what there is"))
     })?;
     let files = &repository.snapshots[commit];
     let paths: BTreeSet<_> = match name.gguf() {

@@ -42,7 +42,8 @@ pub enum NotFound {
     },
     /// The model isn't in the cache, or not as a whole.
     #[error(
-        "--model {model}: no such file or directory, and not whole in the Hugging Face cache{similar}; get it with: host pull {model}"
+        "--model {model}: no such file or directory, and not whole in the Hugging Face cache{similar}; get it with: {} pull {model}",
+        system::program::name()
     )]
     Cache {
         /// What was given.

@@ -2,6 +2,7 @@
 //! all others under headings. `-h` shows the former only.
 
 use clap::{Args as _, Command};
+use system::program;
 
 use super::models::ModelArguments;
 
@@ -122,7 +123,8 @@ fn arranged_serve(serve: Command) -> Command {
 }
 
 fn with_hint(command: Command) -> Command {
-    let help = format!("`host {} --help` shows all switches, with their limits.", command.get_name());
+    let help =
+        format!("`{} {} --help` shows all switches, with their limits.", program::name(), command.get_name());
     command.after_help(help).after_long_help("")
 }
 

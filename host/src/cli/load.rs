@@ -18,7 +18,7 @@ pub(super) struct LoadArguments {
     /// types in its config.json, to measure a model without downloading it [default: auto].
     #[arg(long, value_name = "[NAME=]auto|dummy", value_parser = for_model(load_format))]
     load_format: Vec<ForModel<LoadFormat>>,
-    /// Device that runs the model: `cpu`, a GPU (`cuda` or `cuda:N`, listed by `host devices`), or
+    /// Device that runs the model: `cpu`, a GPU (`cuda` or `cuda:N`, listed by the command `devices`), or
     /// `auto`, the first usable GPU, else the CPU [default: cpu].
     #[arg(long, value_name = "[NAME=]auto|cpu|cuda[:N]", value_parser = for_model(parsed::<DeviceChoice>))]
     device: Vec<ForModel<DeviceChoice>>,

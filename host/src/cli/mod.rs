@@ -57,10 +57,11 @@ use config::{ConfigError, Parsed};
 use net::printable::Escaped;
 use reload::Reload;
 use serve_arguments::ServeArguments;
+use system::program;
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]
-#[command(name = "host", version = parsers::HOST_VERSION, about, max_term_width = 100)]
+#[command(name = program::name(), version = parsers::HOST_VERSION, about, max_term_width = 100)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,

@@ -111,7 +111,8 @@ impl RunArguments {
         let parts: Vec<String> = piped()?.into_iter().chain(self.prompt.clone()).collect();
         ensure!(
             parts.iter().any(|part| !part.trim().is_empty()),
-            "no question: give one (`host run \"Why?\"`), or pipe it into stdin"
+            "no question: give one (`{} run \"Why?\"`), or pipe it into stdin",
+            system::program::name()
         );
         body.insert("input".to_owned(), parts.join("\n\n").into());
         Ok(body)

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Command;
 use clap_complete::Shell;
+use system::program;
 
 #[derive(clap::Args)]
 pub(super) struct CompletionsArguments {
@@ -17,7 +18,7 @@ pub(super) struct CompletionsArguments {
 
 #[derive(clap::Args)]
 pub(super) struct ManArguments {
-    /// Folder for the pages, which is made if it is missing: `host.1`, and one for each command.
+    /// Folder for the pages, which is made if it is missing: a page for the program, and one for each command.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -28,7 +29,7 @@ pub(super) fn completions(
     mut command: Command,
 ) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "host", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, program::name(), &mut script);
     std::io::stdout().lock().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! What the server asks of its system beside sockets: CPU clocks, files within a bound, files that
 //! only this user can have written, machine code among them, permissions, signals to other
-//! processes, caught panics, random ids, and an answer's clock.
+//! processes, caught panics, random ids, an answer's clock, and the program's name.
 #![doc = include_str!("../DESIGN.md")]
 
 pub mod bounded;
@@ -12,6 +12,7 @@ pub mod id_seed;
 pub mod panics;
 pub mod permission;
 pub mod private;
+pub mod program;
 pub mod random;
 pub mod signal;
 

@@ -30,7 +30,7 @@ pub enum CudaError {
     #[error("the NVIDIA driver finds no GPU (CUDA_VISIBLE_DEVICES may hide it); --device cpu works")]
     NoDevice,
     /// There are fewer GPUs than the index asked for.
-    #[error("no GPU {index}: the driver finds {found}; `host devices` lists them")]
+    #[error("no GPU {index}: the driver finds {found}; `{} devices` lists them", system::program::name())]
     NoSuchDevice {
         /// Index that was asked for.
         index: usize,

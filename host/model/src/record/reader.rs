@@ -171,7 +171,8 @@ impl Reading<'_> {
         }
         if self.is_parsed && self.tokens > PARSED_TOKENS {
             return Err(format!(
-                "the record has more than {PARSED_TOKENS} tokens: see `host replay --parser`"
+                "the record has more than {PARSED_TOKENS} tokens: see `{} replay --parser`",
+                system::program::name()
             ));
         }
         Ok(())

@@ -11,6 +11,7 @@ use model::limits::ModelLimits;
 use model::{EngineChoice, ExaminedParser, Examiner, ModelOptions, SharedOptions};
 use net::printable::Escaped;
 use serde_json::{Value, json};
+use system::program;
 
 use crate::cli::cache::CacheArgument;
 use crate::cli::one_line;
@@ -23,7 +24,7 @@ pub(in crate::cli) struct ModelsArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Folder of parsers, as `host serve` has it.
+    /// Folder of parsers, as `serve` has it.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
     #[command(flatten)]
@@ -146,7 +147,11 @@ impl Listed {
 
 fn table(models: &[Listed], folder: &str, bytes: u64) -> String {
     if models.is_empty() {
-        return format!("no models in {}: get one with: host pull ORG/NAME\n", Escaped(folder));
+        return format!(
+            "no models in {}: get one with: {} pull ORG/NAME\n",
+            Escaped(folder),
+            program::name()
+        );
     }
     let now = SystemTime::now();
     let mut table = Table::new(["MODEL", "SIZE", "DOWNLOADED", "FORM", "PARSER"]);

@@ -13,7 +13,7 @@ use crate::cli::stderr;
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct RmArguments {
-    /// Models, as `host models` names them: ORG/NAME for all that the cache has of a repository, with
+    /// Models, as `models` names them: ORG/NAME for all that the cache has of a repository, with
     /// @REVISION for a branch, a tag or a commit alone, with :QUANT or :FILE.gguf for a GGUF file alone.
     #[arg(required = true, value_name = "ORG/NAME[@REVISION][:QUANT]", value_parser = hub_name)]
     models: Vec<HubName>,

@@ -34,7 +34,7 @@ pub(super) struct LaunchArguments {
     #[command(flatten)]
     pub(super) target: TargetArguments,
     /// Print the command with its variables instead of running it. The key is named, not shown;
-    /// without `--url` the command is for a `host serve` on its usual address.
+    /// without `--url` the command is for a server on its usual address.
     #[arg(long)]
     print: bool,
     /// Arguments of the agent.

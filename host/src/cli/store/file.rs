@@ -10,7 +10,7 @@ use crate::cli::data;
 
 #[derive(clap::Args)]
 pub(super) struct FileArgument {
-    /// The store [default: sqlite:, with sluice/state.db in the user's data folder, as `host serve`
+    /// The store [default: sqlite:, with sluice/state.db in the user's data folder, as `serve`
     /// has it].
     #[arg(long = "store", value_name = "sqlite:FILE", value_parser = file)]
     file: Option<PathBuf>,
@@ -37,8 +37,9 @@ impl FileArgument {
         let file = self.path()?;
         match Sqlite::open(&file, &Options::default()) {
             Err(error) if error.cause() == OpenCause::InUse => bail!(
-                "store {}: another process has it open, such as a server: stop that one, or work on a copy (host store backup COPY)",
-                file.display()
+                "store {}: another process has it open, such as a server: stop that one, or work on a copy ({} store backup COPY)",
+                file.display(),
+                system::program::name()
             ),
             opened => Ok(opened?),
         }

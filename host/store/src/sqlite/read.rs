@@ -115,7 +115,7 @@ fn chain(
     while let Some(key) = last {
         keys.push(key);
         last = s.first("SELECT parent FROM response WHERE key = ?", [key], |row| row.get(0))?.ok_or_else(
-            || Error::Unavailable("a response of a chain is missing: host store check".to_owned()),
+            || Error::Unavailable("a response of a chain is missing: run store check".to_owned()),
         )?;
     }
     let mut places = match root {
@@ -263,5 +263,5 @@ pub(crate) fn events_after(s: &Session, owner: &Owner, id: &str, after: Option<u
 }
 
 fn gap(number: u64) -> Error {
-    Error::Unavailable(format!("event {number} of a log is missing: host store check"))
+    Error::Unavailable(format!("event {number} of a log is missing: run store check"))
 }

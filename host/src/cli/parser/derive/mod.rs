@@ -19,7 +19,7 @@ use crate::cli::settings_file;
 
 #[derive(clap::Args)]
 pub(super) struct DeriveArguments {
-    /// Model: a directory or a name, as for `host serve`. Weights aren't read.
+    /// Model: a directory or a name, as for `serve`. Weights aren't read.
     #[arg(long, value_name = "DIR|NAME")]
     model: String,
     /// Chat template in place of the model's own.

@@ -25,7 +25,7 @@ const TABLE_PARSER: &str = "response-template";
 pub(super) struct FitArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// Model: a directory or a name, as for `host serve`. Weights aren't read.
+    /// Model: a directory or a name, as for `serve`. Weights aren't read.
     #[arg(long, value_name = "DIR|NAME")]
     model: String,
     /// Chat template in place of the model's own.
