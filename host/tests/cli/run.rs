@@ -311,22 +311,22 @@ fn other_servers_answers_end_in_one_line() {
 fn an_answer_that_repeats_itself_is_stopped() {
     let delta = "data: {\"type\": \"response.output_text.delta\", \"delta\": \"la la \"}\n\n";
     let models = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"data\": [{\"id\": \"m\"}]}".to_owned();
-    let song = format!(
+    let answer = format!(
         "{EVENTS}{}data: {{\"type\": \"response.completed\", \"response\": {{\"id\": \"r\"}}}}\n\n",
         delta.repeat(2000)
     );
-    let (url, _) = scripted(vec![models, song]);
-    let sing = |more: &[&str]| {
+    let (url, _) = scripted(vec![models, answer]);
+    let ask = |more: &[&str]| {
         host(&[&["run", "Sing", "--url", &url], more].concat()).output().expect("the binary runs")
     };
-    let stopped = sing(&[]);
+    let stopped = ask(&[]);
     let (code, text, error) = said(&stopped);
     assert_eq!((code, error.lines().count()), (Some(3), 1), "{error}");
     assert!(error.starts_with("incomplete: the answer repeats itself"), "{error}");
     assert!((4096..9000).contains(&text.len()), "{}", text.len());
-    let bounded = sing(&["-o", "max_output_tokens=9000"]);
+    let bounded = ask(&["-o", "max_output_tokens=9000"]);
     assert_eq!((said(&bounded).0, bounded.stdout.len()), (Some(0), 6 * 2000 + 1));
-    assert_eq!(said(&sing(&["--json"])), (Some(0), "{\"id\":\"r\"}\n", ""));
+    assert_eq!(said(&ask(&["--json"])), (Some(0), "{\"id\":\"r\"}\n", ""));
 }
 
 /// Servers that only say that they don't know the model, and one that serves what it doesn't list.

@@ -160,3 +160,53 @@ async fn no_reasoning_where_the_request_turns_it_off() {
     assert_eq!(tests::tools::types(&answer), ["function_call"]);
     assert_eq!(city(&item(&answer, "function_call")["arguments"]), "Helsinki");
 }
+
+/// The embedded model with one tool alone, as the README asks it. Messages doesn't think unless it is asked to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_model_calls_the_only_tool_without_thinking() {
+    let server = TestServer::start(Setup { model: options("qwen3-tiny"), ..Setup::default() }).await;
+    let mut tools = messages_tools();
+    tools.as_array_mut().expect("a list").retain(|tool| tool["name"] == "get_weather");
+    let messages = json!([{ "role": "user", "content": ASKED }]);
+    let body = json!({ "model": "qwen3-tiny", "max_tokens": 200, "messages": messages, "tools": tools });
+    let answer = answered(&server, "/v1/messages", &body).await.json();
+    assert_eq!(answer["stop_reason"], "tool_use", "{answer}");
+    assert_eq!(answer["content"][0]["input"], json!({ "city": "Helsinki" }), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_model_fills_a_schema_in_one_line() {
+    let server = TestServer::start(Setup { model: options("qwen3-tiny"), ..Setup::default() }).await;
+    let schema = json!({
+        "type": "object", "required": ["answer", "confidence", "person"],
+        "properties": {
+            "answer": { "type": "string" }, "confidence": { "type": "number" },
+            "person": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
+        },
+    });
+    for question in ["Who are you?", ASKED, "Give me a person."] {
+        for effort in ["none", "high"] {
+            let body = json!({
+                "model": "qwen3-tiny", "input": question, "reasoning": { "effort": effort }, "max_output_tokens": 200,
+                "text": { "format": { "type": "json_schema", "name": "answer", "schema": schema } },
+            });
+            let answer = answered(&server, "/v1/responses", &body).await.json();
+            assert_eq!(answer["status"], "completed", "{answer}");
+            let text = item(&answer, "message")["content"][0]["text"].as_str().expect("text").to_owned();
+            let object: Value = serde_json::from_str(&text).expect("JSON");
+            let blanks = text.matches(char::is_whitespace).count();
+            let said = object["answer"].as_str().expect("a text");
+            let written = format!(
+                r#"{{"answer": {}, "confidence": {}, "person": {{"name": {}}}}}"#,
+                json!(said),
+                object["confidence"],
+                object["person"]["name"]
+            );
+            assert_eq!(
+                (text.len(), blanks),
+                (written.len(), written.matches(char::is_whitespace).count()),
+                "{text}"
+            );
+        }
+    }
+}
