@@ -16,7 +16,7 @@ import urllib.request
 PROMPTS = json.loads((pathlib.Path(__file__).parent / "../tests/remote/fixtures/prompts.json").read_text())
 SAMPLING = {"temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "presence_penalty": 0.0,
             "frequency_penalty": 0.0, "seed": 7}
-VLLM = {**SAMPLING, "repetition_penalty": 1.0, "stop_token_ids": [707, 705]}
+VLLM = {**SAMPLING, "repetition_penalty": 1.0, "stop_token_ids": [706, 704]}
 LAST = ["content", "tokens", "stop", "stop_type", "tokens_predicted", "tokens_evaluated", "timings", "truncated"]
 
 
@@ -48,7 +48,7 @@ def completion(prompt, limit, logprobs=None, **more):
 
 VLLM_ROUTES = {"models": "/v1/models", "version": "/version", "metrics": "/metrics",
                "tokenize": ("/tokenize", {"model": "qwen3-tiny", "prompt": "What is \"São\"?", "add_special_tokens": False})}
-VLLM_ERRORS = {"unknown_model": {"model": "nope"}, "lark_probe": {"structured_outputs": {"grammar": "start: <[708]>"}},
+VLLM_ERRORS = {"unknown_model": {"model": "nope"}, "lark_probe": {"structured_outputs": {"grammar": "start: <[707]>"}},
                "bad_grammar": {"structured_outputs": {"grammar": "root ::= ("}}}
 KINDS = {
     "vllm_completions": (completions, VLLM_ROUTES, VLLM_ERRORS),

@@ -78,7 +78,7 @@ def wait_for(upstream, is_there):
 
 def cancel(servers):
     """The client closes a stream that wouldn't end by itself."""
-    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
+    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"704": -100, "706": -100}}
     connection, response = protocols.open_stream(servers.remote, "/v1/chat/completions", body)
     response.read1(100)
     if not wait_for(servers.upstream, lambda count: count > 0):
@@ -170,7 +170,7 @@ class Stream(threading.Thread):
 
 def busy(servers):
     """An engine that is busy for longer than a health check takes stays in use."""
-    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
+    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"704": -100, "706": -100}}
     streams = [Stream(servers.remote, body) for _ in range(24)]
     ends, statuses = time.monotonic() + BUSY, set()
     while time.monotonic() < ends:
@@ -186,7 +186,7 @@ def busy(servers):
 
 def stopped(servers):
     """An engine that is stopped behind its first token fails the answer, once no token has come for the time that the server allows."""
-    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
+    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"704": -100, "706": -100}}
     connection, response = protocols.open_stream(servers.remote, "/v1/chat/completions", body)
     response.read1(100)
     os.kill(servers.process, signal.SIGSTOP)

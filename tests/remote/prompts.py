@@ -20,7 +20,7 @@ SETTINGS = {
     "no reasoning": {"chat_template_kwargs": {"enable_thinking": False}},
     "two choices": {"n": 2},
     "log-probabilities": {"logprobs": True, "top_logprobs": 2},
-    "a bias": {"logit_bias": {"708": -100}, "max_tokens": 40},
+    "a bias": {"logit_bias": {"707": -100}, "max_tokens": 40},
     "a penalty on repetition": {"repetition_penalty": 1.3},
     "the likeliest token alone, warm": {"top_k": 1, "temperature": 1},
     "a limit": {"max_tokens": 5},
@@ -42,7 +42,7 @@ WEAK = {
 }
 # llama.cpp would count the prompt's tokens, too, so these are refused with it.
 PENALTIES = {"presence_penalty": 1.5, "frequency_penalty": 0.5}
-TEXTS = {"a text": {"prompt": "Hello"}, "a text and its echo": {"prompt": "Hello", "echo": True}, "ids": {"prompt": [706, 474, 198, 332, 0, 707, 198]},
+TEXTS = {"a text": {"prompt": "Hello"}, "a text and its echo": {"prompt": "Hello", "echo": True}, "ids": {"prompt": [705, 472, 198, 332, 0, 706, 198]},
          "two texts": {"prompt": ["Hello", "Who are"], "n": 2}}
 
 

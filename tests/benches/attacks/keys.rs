@@ -18,7 +18,7 @@ const LONG: usize = 160;
 /// Time between two requests of the other key.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Token that ends an answer, which long answers never take.
-const END: &str = "707";
+const END: &str = "706";
 const PATH: &str = "/v1/completions";
 
 /// Runs the attack if it is asked.

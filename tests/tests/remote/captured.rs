@@ -12,7 +12,7 @@ use tests::server::{Setup, TestServer};
 use crate::setup::start;
 
 /// Prompt of the captured request, in the model's token ids: a user's `Hello!`.
-const PROMPT: [u32; 10] = [706, 474, 198, 332, 0, 707, 198, 706, 397, 198];
+const PROMPT: [u32; 10] = [705, 472, 198, 332, 0, 706, 198, 705, 397, 198];
 
 /// Engines: folder of the capture, kind, `owned_by` that it reports, and the field of the request
 /// that has the prompt's ids.

@@ -33,8 +33,8 @@ async fn demanded_call_is_a_grammar_in_the_models_tokens() {
     assert_eq!(call.expect("a call")["arguments"], r#"{"city": "Oslo"}"#);
     let sent = engine.received.requests();
     let grammar = grammar_of(&sent[0]).as_str().expect("a grammar");
-    // `<tool_call>` is token 710 of the embedded model.
-    assert!(grammar.contains("<[710]>") && grammar.contains("get_weather"), "{grammar}");
+    // `<tool_call>` is token 709 of the embedded model.
+    assert!(grammar.contains("<[709]>") && grammar.contains("get_weather"), "{grammar}");
     server.stop().await;
 }
 

@@ -92,7 +92,7 @@ async fn answers(name: &str, speculation: SpeculationOptions) -> (Vec<Value>, f6
     setup.model.served_names = vec![name.to_owned()];
     setup.model.speculation = speculation;
     let server = TestServer::start(setup).await;
-    let copied = "Pomelo brindle quartz. Pomelo brindle quartz. Pomelo brindle quartz. Pomelo";
+    let copied = "Baden Baden Baden Baden Baden";
     let mut answers = Vec::new();
     for (prompt, temperature) in [(copied, 0.0), (copied, 0.7), ("Who are you?", 0.0), ("Who are you?", 1.0)]
     {

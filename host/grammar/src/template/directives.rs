@@ -17,7 +17,7 @@ const NAME_BYTES: usize = 1024;
 const UTF8_BYTES: usize = 4;
 
 /// What a template says by directives.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Directives {
     /// `%name`: tools' names that the format can write.
     pub(crate) name: Option<Names>,
@@ -52,7 +52,7 @@ pub(crate) enum InputEnd {
 }
 
 /// Markers that have to be tokens.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Tokens {
     /// None.
     #[default]
@@ -64,7 +64,7 @@ pub(crate) enum Tokens {
 }
 
 /// Names that a format can write.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Names {
     pub(crate) most: usize,
     /// Regular expression of one character.

@@ -14,7 +14,7 @@ pub(crate) use words::{Word, around_holes, grouped, written};
 
 /// A format's template. [`Template::parse`] checks it; [`Template::compose`] fills it for a
 /// request.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Template {
     /// Literals of the parser's markers.
     pub(crate) literals: Vec<String>,
@@ -66,6 +66,14 @@ impl Shape {
 }
 
 impl Template {
+    /// The template of the rest of a turn whose reasoning is over: without what comes before calls and
+    /// text.
+    #[must_use]
+    pub fn behind_reasoning(mut self) -> Self {
+        self.rules.remove("before");
+        self
+    }
+
     /// Body of a rule, if the template has the rule.
     pub(crate) fn rule(&self, name: &str) -> Option<&[Word]> {
         self.rules.get(name).map(Vec::as_slice)

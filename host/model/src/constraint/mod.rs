@@ -283,7 +283,24 @@ impl ConstraintBuilder<'_> {
             };
             return Err(refused(reason.to_owned()));
         }
+        if self.is_behind_reasoning() {
+            let made = self.parser.grammar_behind_reasoning(&self.job.demand);
+            return self.made(made, field);
+        }
         self.parser_grammar(field)
+    }
+
+    /// Whether the prompt has ended the turn's reasoning, such as with an empty block: an engine that begins
+    /// a whole turn there could let the model think after all.
+    fn is_behind_reasoning(&self) -> bool {
+        let Some((id, text)) = self.reasoning_end().and_then(|end| end.into_iter().next()) else {
+            return false;
+        };
+        let is_end = |piece: &(Option<u32>, String)| match id {
+            Some(_) => piece.0 == id,
+            None => piece.1.contains(&text),
+        };
+        self.probe.opening.iter().any(is_end)
     }
 
     /// Makes the format's grammar of the whole turn, including the part that the prompt has
@@ -292,7 +309,15 @@ impl ConstraintBuilder<'_> {
         if matches!(self.job.beginning, Beginning::Raw(_)) {
             return self.raw_grammar().map_err(|reason| at_fault(field, reason));
         }
-        let made = self.parser.grammar(&self.job.demand).map_err(|reason| at_fault(field, reason))?;
+        self.made(self.parser.grammar(&self.job.demand), field)
+    }
+
+    fn made(
+        &self,
+        made: Result<Option<String>, String>,
+        field: ConstraintField,
+    ) -> Result<String, StartError> {
+        let made = made.map_err(|reason| at_fault(field, reason))?;
         made.ok_or_else(|| StartError::Constraint { field, reason: self.no_grammar(field) })
     }
 

@@ -168,7 +168,19 @@ impl ParserBinding {
     /// # Errors
     /// One line: what can't be followed.
     pub(crate) fn grammar(&self, demand: &Demand) -> Result<Option<String>, String> {
-        let Some(template) = self.template() else { return Ok(None) };
+        self.template().map_or(Ok(None), |template| self.composed(template, demand))
+    }
+
+    /// The grammar of what follows in a turn whose reasoning the prompt has ended.
+    ///
+    /// # Errors
+    /// One line: what can't be followed.
+    pub(crate) fn grammar_behind_reasoning(&self, demand: &Demand) -> Result<Option<String>, String> {
+        let rest = self.template().cloned().map(Template::behind_reasoning);
+        rest.map_or(Ok(None), |template| self.composed(&template, demand))
+    }
+
+    fn composed(&self, template: &Template, demand: &Demand) -> Result<Option<String>, String> {
         let ids: Vec<_> = self.markers().map(|(_, id)| id).collect();
         let inner: Vec<_> = self.inner.iter().map(|(token, id)| (token.as_str(), *id)).collect();
         let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &self.descriptor().stops };

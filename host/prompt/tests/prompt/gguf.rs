@@ -87,7 +87,7 @@ fn gguf_generation_defaults_are_the_files() {
     let (_folder, files) = open(&writer);
     let defaults = GenerationDefaults::load(&files, &tokenizer(), Some("<|im_end|>")).unwrap();
     // The file's own end of a turn, the one of its key, and the end of a text.
-    assert_eq!(defaults.eos_token_ids, [707, 0, 705]);
+    assert_eq!(defaults.eos_token_ids, [706, 0, 704]);
     assert_eq!((defaults.temperature, defaults.top_p, defaults.top_k), (Some(0.7), Some(0.95), Some(40)));
     assert_eq!((defaults.min_p, defaults.repetition_penalty), (Some(0.05), Some(1.1)));
     // Each parameter without a key is llama.cpp's.

@@ -156,7 +156,8 @@ fn a_record_with_any_lie_ends_in_words() {
     assert_eq!((refused + replayed, error.lines().count()), (files.len(), refused), "{error}");
 }
 
-/// `format-1.slrec` was written by version 0.1.0, and is never written anew. A format that grows
+/// `format-1.slrec` was written by version 0.1.0, before records named a prompt's authors, and isn't written
+/// anew unless the embedded model gets another tokenizer: then by that build with the new model's files. A format that grows
 /// gets a file of its own beside it, and what reads records reads both or refuses by the format's
 /// number.
 #[test]
