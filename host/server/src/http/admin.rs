@@ -20,7 +20,7 @@ use crate::accept::access::refuse_foreign_pages;
 use crate::accept::app::App;
 use crate::answer::{SseBody, TapReader};
 use crate::http::admin_parse::parse;
-use crate::http::answer::{answer, json, refuse, to_json};
+use crate::http::answer::{Answered, json, refuse, to_json};
 use crate::http::event_stream::event_stream;
 use crate::http::methods::{get_only, no_route, post_only};
 use crate::http::probes::probes;
@@ -91,20 +91,15 @@ async fn parsers(State(app): State<App>) -> Response {
 }
 
 /// The last answers, newest first.
-async fn answers(State(app): State<App>) -> Response {
-    let list = app.taps().map(|taps| json(200, taps.list_json().to_string()));
-    answer(list)
+async fn answers(State(app): State<App>) -> Answered {
+    Ok(json(200, app.taps()?.list_json().to_string()))
 }
 
 /// The lines of one answer's trace, to its end; with `?after=LINE` those behind that one.
-async fn tap(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Response {
-    answer(trace(&app, &id, &Query::new(uri.query().unwrap_or_default())))
-}
-
-fn trace(app: &App, id: &str, query: &Query) -> Result<Response, ApiError> {
-    let (taps, after) = (app.taps()?, query.after_line()?);
+async fn tap(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Answered {
+    let (taps, after) = (app.taps()?, Query::new(uri.query().unwrap_or_default()).after_line()?);
     let reader = id.parse().ok().and_then(|id| taps.reader(id, after));
-    let TapReader { first, lines } = reader.ok_or_else(|| ApiError::no_trace(id))?;
+    let TapReader { first, lines } = reader.ok_or_else(|| ApiError::no_trace(&id))?;
     let body = SseBody::new(lines, Frames::new(false), &app.limits.http);
     Ok(event_stream(match first {
         Some(first) => body.behind(&first),

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -15,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::accept::app::App;
 use crate::accept::body::{check_json, refusal};
-use crate::http::answer::answer;
+use crate::http::answer::Answered;
 use crate::http::held_body::held;
 use accounts::{Account, Overdrawn};
 use api::error::ApiError;
@@ -52,13 +51,9 @@ struct ParseBody {
 }
 
 /// The handler.
-pub(crate) async fn parse(State(app): State<App>, request: Request) -> Response {
-    answer(parsed(&app, request).await)
-}
-
-async fn parsed(app: &App, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn parse(State(app): State<App>, request: Request) -> Answered {
     app.taps()?;
-    let (text, account) = check_json(app, request).await?.into_parts();
+    let (text, account) = check_json(&app, request).await?.into_parts();
     let body: ParseBody =
         serde_json::from_slice(&text).map_err(|error| ApiError::invalid(None, format!("body: {error}")))?;
     let _permit = app.parsing.try_acquire().map_err(|_| ApiError::rate_limited(1))?;
@@ -77,7 +72,7 @@ async fn parsed(app: &App, request: Request) -> Result<Response, ApiError> {
     let Lines { text, purse, .. } =
         done.map_err(|_| ApiError::internal("The server failed to parse this."))??;
     match purse.overdrawn {
-        Some(overdrawn) => Err(unpaid(overdrawn)),
+        Some(overdrawn) => Err(unpaid(overdrawn).into()),
         None => Ok(held("text/event-stream; charset=utf-8", text.into_bytes(), purse.account)),
     }
 }

@@ -66,11 +66,6 @@ impl IntoResponse for Refused {
 /// What a handler makes, or its refusal.
 pub(crate) type Answered = Result<Response, Refused>;
 
-/// What a handler made, or its refusal.
-pub(crate) fn answer(made: Result<Response, ApiError>) -> Response {
-    made.unwrap_or_else(|error| refuse(&error))
-}
-
 /// Adds a header that names the ignored parts of the request.
 pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     if warnings.is_empty() {

@@ -155,7 +155,7 @@ async fn silence_is_broken_by_heartbeats_that_are_events() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_sockets_are_told_and_end_after_their_responses() {
-    // Enough for the first response to begin on a busy machine.
+    // Time for the first response to begin on a busy machine.
     let gated = Gated::with(|setup| setup.limits.http.socket_time = std::time::Duration::from_secs(2)).await;
     let mut socket = Socket::open(gated.server.address).await;
     let mut idle = Socket::open(gated.server.address).await;

@@ -6,7 +6,7 @@ import { parse, takeLine, tap } from "./api.js";
 import { onKeyNeeded } from "./asking.js";
 import { ParseDialog, help } from "./dialogs.js";
 import { Detail } from "./detail.js";
-import { byId, eachFrame, say } from "./dom.js";
+import { byId, eachFrame, notify, say } from "./dom.js";
 import { readFile } from "./drop.js";
 import { watchDrops } from "./drops.js";
 import { Items } from "./items.js";
@@ -200,16 +200,6 @@ function save() {
   link.download = `${byId("title").textContent.toLowerCase().replace(/[^a-z0-9.]+/g, "-")}.jsonl`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-let silence = 0;
-/** Says something for a few seconds. */
-function notify(text) {
-  const box = byId("notice");
-  say(box, text);
-  box.hidden = false;
-  clearTimeout(silence);
-  silence = setTimeout(() => { box.hidden = true; }, 8000);
 }
 
 function find() {

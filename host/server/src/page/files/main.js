@@ -3,7 +3,7 @@
 import { onKeyNeeded } from "./asking.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { byId, eachFrame, say } from "./dom.js";
+import { byId, eachFrame, notify, say } from "./dom.js";
 import { Keeper } from "./keeper.js";
 import { askForKey } from "./key_dialog.js";
 import { confirmRemoval, drawList } from "./list.js";
@@ -119,16 +119,6 @@ async function remove(one) {
   all = all.filter((each) => each !== one);
   if (one === current) open(conversation({}));
   else drawAll();
-}
-
-let silence = 0;
-/** Says something for a few seconds. */
-function notify(text) {
-  const box = byId("notice");
-  say(box, text);
-  box.hidden = false;
-  clearTimeout(silence);
-  silence = setTimeout(() => { box.hidden = true; }, 8000);
 }
 
 /** Asks the server what it offers. */

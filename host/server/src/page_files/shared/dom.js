@@ -27,6 +27,16 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+let silence = 0;
+/** Says something in the page's notice, for a few seconds. */
+export function notify(text) {
+  const box = byId("notice");
+  say(box, text);
+  box.hidden = false;
+  clearTimeout(silence);
+  silence = setTimeout(() => { box.hidden = true; }, 8000);
+}
+
 /** A function that calls `act` once before the next frame, however often it is called. */
 export function eachFrame(act) {
   let waits = false;
