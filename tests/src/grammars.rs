@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accounts::Caller;
-use mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars};
+use mask::{CompiledGrammar, GrammarError, GrammarShare, Grammars, Need};
 use model::limits::ModelLimits;
 use parsers::CompileCache;
 use prompt::Tokenizer;
@@ -20,5 +20,5 @@ pub fn grammars(tokenizer: &Arc<Tokenizer>) -> Grammars {
 /// # Errors
 /// As [`Grammars::compile`].
 pub fn compile(grammars: &Grammars, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
-    grammars.compile(grammar, &Caller::default())
+    grammars.compile(grammar, &Caller::default(), Need::Demanded)
 }

@@ -29,6 +29,8 @@ pub struct EngineStats {
     pub accepted_tokens: u64,
     /// Times that a sequence left out steps because its mask was late.
     pub late_masks: u64,
+    /// Sequences that went on without their mask, which had failed and gave way.
+    pub lost_masks: u64,
     /// Times that a sequence lost its blocks and had to be computed again.
     pub preemptions: u64,
     /// Sequences that ended because their client left.

@@ -92,6 +92,8 @@ pub(crate) struct Sequence {
     pub(crate) scores: Option<PromptScores>,
     /// Mask that restricts each next token.
     pub(crate) mask: Option<Box<dyn TokenMask>>,
+    /// Whether a mask gave way that hasn't been counted yet.
+    pub(crate) lost_mask: bool,
     /// Whether the sequence waits for its mask.
     pub(crate) mask_wait: MaskWait,
     /// Queue of steps to the client.
@@ -139,6 +141,7 @@ impl Sequence {
             top_logprobs: request.top_logprobs,
             scores: request.prompt_logprobs.map(|top| PromptScores::new(top, prompt)),
             mask: request.mask,
+            lost_mask: false,
             mask_wait: MaskWait::default(),
             outlet,
             stop_ids: request.stop_ids,
@@ -260,8 +263,30 @@ impl Sequence {
     /// known.
     pub(crate) fn prepare_mask(&mut self) {
         if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0) {
-            self.fault = self.fault.take().or(guarded(|| mask.prepare(&self.draft)).err());
+            if let Err(error) = guarded(|| mask.prepare(&self.draft)) {
+                self.fail_mask(error);
+            }
         }
+    }
+
+    /// Takes note that the mask has failed: a mask that gives way is dropped, and the sequence goes
+    /// on without it; another ends the sequence with the error, in the step being planned.
+    fn fail_mask(&mut self, error: MaskError) {
+        let fault = self.mask_fault(error);
+        self.fault = self.fault.take().or(fault);
+    }
+
+    /// The error with which the sequence ends since its mask has failed; `None` if the mask gives
+    /// way, which is dropped then.
+    pub(crate) fn mask_fault(&mut self, error: MaskError) -> Option<MaskError> {
+        if self.mask.as_deref().is_some_and(|mask| guarded(|| mask.gives_way()).unwrap_or(false)) {
+            let error = GenerationError::from(error);
+            tracing::warn!(error = error.kind(), "a sequence goes on without its mask");
+            self.mask = None;
+            self.lost_mask = true;
+            return None;
+        }
+        Some(error)
     }
 
     /// Whether the sequence's mask is ready; if not, the waker is woken once it may be.
@@ -285,9 +310,9 @@ impl Sequence {
         match self.poll_mask(cx) {
             Ok(Poll::Pending) => {}
             Ok(Poll::Ready(())) => self.mask_wait = MaskWait::Waited,
-            Err(fault) => {
+            Err(error) => {
                 self.mask_wait = MaskWait::Waited;
-                self.fault = self.fault.take().or(Some(fault));
+                self.fail_mask(error);
             }
         }
     }
@@ -299,7 +324,7 @@ impl Sequence {
         self.mask_wait = MaskWait::No;
         for token in tokens {
             let refused = self.mask.as_mut().and_then(|mask| mask.advance(token.id).err());
-            if let Some(error) = refused {
+            if let Some(error) = refused.and_then(|error| self.mask_fault(error)) {
                 self.send(Step { tokens: accepted, ..Step::default() });
                 return Err(error.into());
             }

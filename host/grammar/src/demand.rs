@@ -11,10 +11,26 @@ pub struct Demand {
     pub tool_choice: ToolChoice,
     /// Whether several calls in one turn are allowed.
     pub parallel_tool_calls: bool,
+    /// How far calls are held of which the request demands nothing: said by who serves the model.
+    pub call_form: CallForm,
     /// JSON schema that the answer must satisfy, unless it is a call.
     pub response_schema: Option<String>,
     /// Grammar that the answer must satisfy instead of a schema, unless it is a call.
     pub response_grammar: Option<TextGrammar>,
+}
+
+/// How far calls are held of which the request demands nothing: those that the model may make of
+/// tools that aren't strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallForm {
+    /// Not at all.
+    #[default]
+    Free,
+    /// A call names a declared tool, and its arguments are a JSON object, which has the schema's
+    /// keys alone where the schema allows no others.
+    Envelope,
+    /// The arguments follow the schema, as far as it can be followed.
+    Schema,
 }
 
 /// A tool as a request declares it.

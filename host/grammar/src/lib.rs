@@ -19,7 +19,7 @@ mod markers;
 mod template;
 
 pub use compose::{ConstraintError, MarkerTokens};
-pub use demand::{Demand, TextGrammar, ToolChoice, ToolDefinition};
+pub use demand::{CallForm, Demand, TextGrammar, ToolChoice, ToolDefinition};
 pub use lark::{response_json, response_text};
 pub use markers::token_pieces;
 pub use template::{Template, TemplateError};

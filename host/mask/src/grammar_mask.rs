@@ -35,6 +35,8 @@ pub struct GrammarMask {
     stops: Arc<[u32]>,
     /// Bound on reasoning, if it has one.
     reasoning: Option<ReasoningBound>,
+    /// Whether the sequence goes on without the mask if it fails.
+    gives_way: bool,
     /// Number of stop tokens that came. Only stop tokens may come behind one.
     ended: usize,
     /// Number of tokens that came, without stop tokens.
@@ -73,6 +75,7 @@ impl GrammarMask {
             prepared: Prepared::default(),
             stops,
             reasoning: None,
+            gives_way: false,
             ended: 0,
             tokens: 0,
             taken: Duration::ZERO,
@@ -87,6 +90,13 @@ impl GrammarMask {
     #[must_use]
     pub fn with_reasoning_bound(mut self, end: Arc<[u32]>, tokens: usize) -> Self {
         self.reasoning = Some(ReasoningBound::new(end, tokens));
+        self
+    }
+
+    /// Lets the sequence go on without the mask if it fails.
+    #[must_use]
+    pub fn giving_way(mut self) -> Self {
+        self.gives_way = true;
         self
     }
 
@@ -300,6 +310,10 @@ impl TokenMask for GrammarMask {
         self.matcher()?.rollback(rest).map_err(failed)?;
         self.prepared = Prepared::default();
         Ok(())
+    }
+
+    fn gives_way(&self) -> bool {
+        self.gives_way
     }
 
     fn forced(&mut self, out: &mut Vec<u32>, limit: usize) {

@@ -11,7 +11,7 @@ use super::compiled::CompiledGrammar;
 use super::limits::COMPILE_STACK;
 use super::parts::GrammarParts;
 use super::pool::{LexerLock, MaskPool};
-use super::share::{GrammarShare, ModelNumber};
+use super::share::{GrammarShare, ModelNumber, Need};
 use super::vocabulary::{self, MaskVocabulary};
 use super::weight::GrammarWeight;
 use super::{GrammarError, MaskStart};
@@ -44,6 +44,15 @@ impl Grammars {
         Self { tokenizer, compiler: OnceLock::new(), share, model, mask_time }
     }
 
+    /// Makes the vocabulary ready on a thread of its own, so that the first grammar doesn't wait for
+    /// it.
+    pub fn prepare(self: &Arc<Self>) {
+        let grammars = Arc::clone(self);
+        let thread = thread::Builder::new().name("grammar-words".to_owned());
+        // Without the thread the first grammar makes it ready.
+        let _ = thread.spawn(move || grammars.compiler().is_ok());
+    }
+
     /// Bytes that the compiled grammars of all models hold.
     pub fn held_bytes(&self) -> usize {
         self.share.held_bytes()
@@ -57,8 +66,13 @@ impl Grammars {
     /// # Errors
     /// The grammar can't be followed, or takes too much time or memory; the tokenizer's tokens have
     /// no bytes of their own; the grammars in use leave no memory; the caller has left.
-    pub fn compile(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
-        self.share.compiled(self.model, grammar, || self.compile_anew(grammar, caller))
+    pub fn compile(
+        &self,
+        grammar: &str,
+        caller: &Caller,
+        need: Need,
+    ) -> Result<CompiledGrammar, GrammarError> {
+        self.share.compiled(self.model, grammar, || self.compile_anew(grammar, caller, need))
     }
 
     /// Starts answers that `stops` end in a grammar, which is compiled as [`Self::compile`] says and
@@ -73,8 +87,9 @@ impl Grammars {
         opening: &[(Option<u32>, String)],
         stops: &Arc<[u32]>,
         caller: &Caller,
+        need: Need,
     ) -> Result<MaskStart, GrammarError> {
-        let started = self.compile(grammar, caller)?.start(opening, stops);
+        let started = self.compile(grammar, caller, need)?.start(opening, stops);
         if started.is_err() {
             self.share.forget(self.model, grammar);
         }
@@ -83,7 +98,12 @@ impl Grammars {
 
     /// Compiles on a thread of its own, whose stack is large enough for every grammar that passes
     /// its trial.
-    fn compile_anew(&self, grammar: &str, caller: &Caller) -> Result<CompiledGrammar, GrammarError> {
+    fn compile_anew(
+        &self,
+        grammar: &str,
+        caller: &Caller,
+        need: Need,
+    ) -> Result<CompiledGrammar, GrammarError> {
         let bytes = grammar.len();
         if bytes > GRAMMAR_BYTES {
             let reason = format!("its grammar has {bytes} bytes, at most {GRAMMAR_BYTES} are allowed");
@@ -92,7 +112,7 @@ impl Grammars {
         let compiler = self.compiler()?;
         thread::scope(|scope| {
             let thread = thread::Builder::new().name("grammar".to_owned()).stack_size(COMPILE_STACK);
-            let work = || caller.meter.run(|| self.try_and_compile(compiler, grammar, caller));
+            let work = || caller.meter.run(|| self.try_and_compile(compiler, grammar, caller, need));
             let running = thread.spawn_scoped(scope, work).map_err(|_| GrammarError::Busy)?;
             running.join().unwrap_or_else(|_| Err(GrammarError::new("compiling it failed")))
         })
@@ -103,6 +123,7 @@ impl Grammars {
         compiler: &GrammarCompiler,
         grammar: &str,
         caller: &Caller,
+        need: Need,
     ) -> Result<CompiledGrammar, GrammarError> {
         let trial = self.share.trial()?;
         let slot = self.share.take_slot(&caller.principal);
@@ -111,7 +132,7 @@ impl Grammars {
         let needed = trial.run(grammar, end + 1)?;
         // Others compile while this one waits for memory.
         drop(slot);
-        let held = self.share.hold(&caller.principal, needed)?;
+        let held = self.share.hold(&caller.principal, needed, need)?;
         let _slot = self.share.take_slot(&caller.principal);
         still_waits(caller)?;
         let (parser, matcher) = grammar_trial::compile(&compiler.factory, grammar)

@@ -34,5 +34,5 @@ pub use error::{GrammarError, RefusedGrammar};
 pub use grammar_mask::GrammarMask;
 pub use grammars::Grammars;
 pub use json::{json_grammar, text_grammar};
-pub use share::GrammarShare;
+pub use share::{GrammarShare, Need};
 pub use start::MaskStart;

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::{self, available_parallelism};
+use std::time::Duration;
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Equivalent, OptionsBuilder, Weighter};
@@ -25,6 +26,16 @@ pub struct GrammarShare {
     compiled: Arc<Cache<Key, CompiledGrammar, ByWeight>>,
     memory: Arc<GrammarMemory>,
     models: AtomicUsize,
+}
+
+/// Whether a request depends on its grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Without the grammar the request is refused, or its answer ends with an error.
+    Demanded,
+    /// Without the grammar the answer is free. So it isn't waited for where memory is short, and
+    /// its masks give way if they fail.
+    Optional,
 }
 
 /// Number of a model, since each compiles grammars for its own vocabulary.
@@ -140,9 +151,19 @@ impl GrammarShare {
         drop(self.compiled.remove(&KeyRef { model, source }));
     }
 
-    /// Adds a grammar of `principal` that needs this much memory; waits for it for a while.
-    pub(super) fn hold(&self, principal: &Principal, needed: usize) -> Result<HeldMemory, GrammarError> {
-        self.memory.hold(principal, needed.max(LEAST_BYTES), MEMORY_WAIT).ok_or(GrammarError::Busy)
+    /// Adds a grammar of `principal` that needs this much memory; waits for it for a while if the
+    /// request depends on it.
+    pub(super) fn hold(
+        &self,
+        principal: &Principal,
+        needed: usize,
+        need: Need,
+    ) -> Result<HeldMemory, GrammarError> {
+        let wait = match need {
+            Need::Demanded => MEMORY_WAIT,
+            Need::Optional => Duration::ZERO,
+        };
+        self.memory.hold(principal, needed.max(LEAST_BYTES), wait).ok_or(GrammarError::Busy)
     }
 }
 

@@ -56,6 +56,7 @@ pub use engine::EngineStats;
 pub use error::{ConstraintField, StartError};
 pub use examination::{Examination, ExaminedParser, Examiner, MemoryNeed};
 pub use generate::{EndedTurn, TurnStream};
+pub use grammar::CallForm;
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;
 pub use load_progress::LoadProgress;

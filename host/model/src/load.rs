@@ -21,9 +21,14 @@ use super::source::{EngineChoice, TokenSource};
 use crate::limits::ModelLimits;
 use crate::observe::ModelMetrics;
 use crate::replay::{Script, Vocabulary};
+use grammar::CallForm;
 use mask::Grammars;
 use prompt::Tokenizer;
 use remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
+
+/// Line on a model whose calls have no form.
+const UNHELD: &str =
+    "calls of tools that aren't strict may come malformed: the model's parser has no grammar";
 
 impl Model {
     /// Loads the model that `options` describe; what the cache lacks of a model of the hub is
@@ -60,6 +65,14 @@ impl Model {
             tracing::warn!(model = %label, "{unshown}");
         }
         let Prepared { files, name, names, tokenizer, chat, format, defaults, parsers, .. } = prepared;
+        let grammars = Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars));
+        let grammars = Arc::new(grammars);
+        if options.call_form != CallForm::Free && source.info().constraints.masks && source.generates() {
+            match parsers.current().template() {
+                Some(_) => grammars.prepare(),
+                None => tracing::info!(model = %label, "{UNHELD}"),
+            }
+        }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
@@ -70,10 +83,11 @@ impl Model {
             context_cut,
             chat,
             format: format.with_context(&limits.prompt, source.info().context),
-            grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars)),
+            grammars,
             tokenizer,
             parsers,
             fault_policy: options.fault_policy,
+            call_form: options.call_form,
             source,
             defaults,
             limits: limits.clone(),

@@ -8,6 +8,7 @@ use engine::{DeviceChoice, SpeculationOptions};
 
 use super::parsers::pins::Pin;
 use super::source::EngineChoice;
+use grammar::CallForm;
 use hub::Need;
 use net::ServerKey;
 use remote::EngineKind;
@@ -50,6 +51,8 @@ pub struct ModelOptions {
     pub parser_pins: Vec<Pin>,
     /// Treatment of a stream whose parser fails.
     pub fault_policy: FaultPolicy,
+    /// How far calls are held of which a request demands nothing, of a local engine.
+    pub call_form: CallForm,
     /// Source of tokens.
     pub engine: EngineChoice,
     /// Kind of the remote engines; `None`: each is probed.
@@ -97,6 +100,7 @@ impl ModelOptions {
             parser_options: Vec::new(),
             parser_pins: Vec::new(),
             fault_policy: FaultPolicy::Continue,
+            call_form: CallForm::Envelope,
             engine,
             engine_kind: None,
             engine_key: None,

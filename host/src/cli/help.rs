@@ -53,7 +53,15 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ),
     (
         "Parsers",
-        &["plugins", "parser_option", "parser_sha256", "parser_cache", "parser_fault", "draft_contracts"],
+        &[
+            "plugins",
+            "tool_calls",
+            "parser_option",
+            "parser_sha256",
+            "parser_cache",
+            "parser_fault",
+            "draft_contracts",
+        ],
     ),
     ("Stored responses", &["store", "store_sync"]),
     ("Records of answers", &["record", "record_failed", "record_sample", "redact", "inspect"]),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use engine::SpeculationOptions;
-use model::{EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
+use model::{CallForm, EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
 use remote::RemoteLimits;
 use turn::{DraftCalls, FaultPolicy};
 
@@ -16,7 +16,7 @@ use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
 use super::settings_file;
-use super::values::{fault_policy, key_value, number, parsed, speculation, text};
+use super::values::{call_form, fault_policy, key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -51,6 +51,12 @@ pub(super) struct ModelArguments {
     /// anywhere [default: continue].
     #[arg(long, value_name = "[NAME=]continue|continue-in-calls|fail", value_parser = for_model(fault_policy))]
     parser_fault: Vec<ForModel<FaultPolicy>>,
+    /// Form of the calls of which a request demands nothing, on the local engine: `envelope` holds
+    /// them to the names of declared tools and arguments that are a JSON object; `schema` to each
+    /// tool's schema, too, as far as it can be followed; `free` lets the model write what it likes
+    /// [default: envelope].
+    #[arg(long, value_name = "[NAME=]free|envelope|schema", value_parser = for_model(call_form))]
+    tool_calls: Vec<ForModel<CallForm>>,
     #[command(flatten)]
     drafts: DraftArgument,
     /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or
@@ -145,6 +151,7 @@ impl ModelArguments {
         let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
         let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
         let faults = PerModel::single("--parser-fault", &self.parser_fault, &names)?;
+        let call_forms = PerModel::single("--tool-calls", &self.tool_calls, &names)?;
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let remote = self.remote_engines.per_model(&names)?;
         let load = self.load.per_model(&names)?;
@@ -166,6 +173,7 @@ impl ModelArguments {
                 parser_options,
                 parser_pins: pins.all(model).cloned().collect(),
                 fault_policy: faults.one(model).copied().unwrap_or_default(),
+                call_form: call_forms.one(model).copied().unwrap_or(CallForm::Envelope),
                 engine: engines[model].clone(),
                 engine_kind: remote.kind(model),
                 engine_key: remote.key(model),

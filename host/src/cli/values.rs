@@ -8,7 +8,7 @@ use api::{Protocol, ReasoningEvents};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
 use engine::cpu::{InputDtype, KvDtype, QuantizeTo, Repack};
-use model::LoadFormat;
+use model::{CallForm, LoadFormat};
 use store::Synchronous;
 use turn::FaultPolicy;
 
@@ -60,6 +60,16 @@ pub(super) fn fault_policy(text: &str) -> Result<FaultPolicy, String> {
         "continue-in-calls" => Ok(FaultPolicy::ContinueInCalls),
         "fail" => Ok(FaultPolicy::Fail),
         _ => Err(format!("{text} is not continue, continue-in-calls or fail")),
+    }
+}
+
+/// Parses `--tool-calls`.
+pub(super) fn call_form(text: &str) -> Result<CallForm, String> {
+    match text {
+        "free" => Ok(CallForm::Free),
+        "envelope" => Ok(CallForm::Envelope),
+        "schema" => Ok(CallForm::Schema),
+        _ => Err(format!("{text} is not free, envelope or schema")),
     }
 }
 

@@ -2,7 +2,7 @@
 //! sizes, and checks the items against the request.
 
 use contract::{Descriptor, Request};
-use grammar::{Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
+use grammar::{CallForm, Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
 use parser_kit::{Head, Item};
 use parser_sdk::Parser;
 use parsers::conformance::{TextJudge, satisfies};
@@ -226,8 +226,22 @@ impl Format {
             }
         }
         let leaks = items.iter().map(|item| leaks_nothing(descriptor, markers, item));
-        let judged = satisfies(request, &items, self).and_then(|()| leaks.collect());
+        let judged = match request.call_form {
+            // Text may spell markers there that the parser takes for text.
+            CallForm::Envelope if self.holds_heads_alone(request, markers) => {
+                names_are_declared(request, &items)
+            }
+            CallForm::Envelope => satisfies(request, &items, self),
+            _ => satisfies(request, &items, self).and_then(|()| leaks.collect()),
+        };
         judged.map_err(|error| format!("{error}: {items:?}"))
+    }
+
+    /// Whether only the heads of the request's calls are held: values are raw text, which markers
+    /// end that are text, too.
+    fn holds_heads_alone(&self, request: &Demand, markers: Markers) -> bool {
+        let grammar = self.grammar(request, markers).ok().flatten();
+        grammar.is_some_and(|grammar| grammar.contains(" call /(?s:.+)/?"))
     }
 }
 
@@ -245,6 +259,18 @@ impl TextJudge for Format {
 
     fn answer(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
         inputs::matches(grammar, text)
+    }
+}
+
+/// Checks that the first call, if there is one, is a declared tool's.
+fn names_are_declared(request: &Demand, items: &[Item]) -> Result<(), String> {
+    let mut names = items.iter().filter_map(|item| match &item.head {
+        Head::ToolCall(call) => Some(call.name.as_str()),
+        _ => None,
+    });
+    match names.next().filter(|name| !request.tools.iter().any(|tool| tool.name == *name)) {
+        Some(name) => Err(format!("{name:?} isn't declared")),
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests with constraints, with difficult schemas and names.
 
 use contract::ToolKind;
-use grammar::{Demand, TextGrammar, ToolChoice, ToolDefinition};
+use grammar::{CallForm, Demand, TextGrammar, ToolChoice, ToolDefinition};
 
 /// Expected result of composing the grammar of a request.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,7 @@ const NESTED: &str = r##"{"type":"object","properties":{"who":{"$ref":"#/$defs/p
     "required":["name"],"additionalProperties":false}}}"##;
 const ENUMS: &str = r#"{"type":"object","properties":{"mode":{"enum":["a \"quoted\" one","naïve 😀","tab\there"]},
     "level":{"enum":[1,2,3]},"maybe":{"type":["string","null"]}},"required":["mode","level"],"additionalProperties":false}"#;
+const EMPTY: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 const OPEN: &str = r#"{"type":"object","properties":{"q":{"type":"string"}}}"#;
 
 const MAP: &str = r#"{"type":"object","properties":{"counts":{"type":"object","additionalProperties":{"type":"integer"}},
@@ -55,6 +56,10 @@ pub(crate) fn requests() -> Vec<(&'static str, Demand, Expected)> {
     use Expected::{Constrained, Either, Free, Refused};
     use ToolChoice::{Auto, None as Never, Required};
     let several = || vec![tool("get_weather", WEATHER), strict("nested", NESTED), strict("enums", ENUMS)];
+    let plain = |call_form| {
+        let tools = vec![tool("get_weather", WEATHER), tool("open", OPEN), tool("empty", EMPTY)];
+        Demand { call_form, ..of(tools, Auto) }
+    };
     let odd_names = vec![strict("a.b-c_d", WEATHER), strict("start", ENUMS), strict("TEXT_PIECE", NESTED)];
     let foreign = vec![strict("ünï", ENUMS), strict("q\"uote\\|/", NESTED)];
     let spaced = vec![
@@ -78,6 +83,13 @@ pub(crate) fn requests() -> Vec<(&'static str, Demand, Expected)> {
             Constrained,
         ),
         ("strict tools may be called", of(several(), Auto), Constrained),
+        ("calls have an envelope", plain(CallForm::Envelope), Constrained),
+        (
+            "one call has an envelope",
+            Demand { parallel_tool_calls: false, ..plain(CallForm::Envelope) },
+            Constrained,
+        ),
+        ("calls follow the schemas", plain(CallForm::Schema), Constrained),
         ("one strict tool may be called", single(Auto), Constrained),
         ("odd names", of(odd_names, Required), Constrained),
         ("names beyond ASCII", of(foreign, Required), Either("name")),

@@ -89,6 +89,7 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
             parallel_tool_calls: body.get(fields::PARALLEL_TOOL_CALLS)?.unwrap_or(true),
             response_schema: format.schema().or(schema),
             response_grammar,
+            ..Demand::default()
         },
         template_arguments: template_arguments(body, defaults)?,
         sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },

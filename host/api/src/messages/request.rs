@@ -82,7 +82,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
             tool_choice,
             parallel_tool_calls,
             response_schema: format.schema(),
-            response_grammar: None,
+            ..Demand::default()
         },
         template_arguments: template_arguments(body, defaults)?,
         sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,

@@ -87,7 +87,7 @@ pub(crate) fn parse(
             tool_choice,
             parallel_tool_calls: echo.parallel_tool_calls,
             response_schema: format.schema(),
-            response_grammar: None,
+            ..Demand::default()
         },
         template_arguments: template_arguments(body, &echo, defaults)?,
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,

@@ -65,6 +65,11 @@ pub trait TokenMask: Send + std::fmt::Debug {
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
         Err(MaskError::Failed(format!("it can't take {tokens} tokens back")))
     }
+    /// Whether a sequence whose mask has failed goes on without it. By default it ends with the
+    /// error.
+    fn gives_way(&self) -> bool {
+        false
+    }
     /// Appends at most `limit` tokens to `out` that are likely next because the mask allows only
     /// one text; the mask stays as it is. The tokens become a draft like any other: each is sampled
     /// before it is accepted.

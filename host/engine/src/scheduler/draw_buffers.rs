@@ -69,7 +69,7 @@ impl DrawBuffers {
                     entry.computed = sequence.wait_for_mask();
                     return self.push_unread(entry);
                 }
-                Err(error) => entry.error = Some(error.into()),
+                Err(error) => entry.error = sequence.mask_fault(error).map(Into::into),
             }
         }
         let known = sequence.tokens.len();
@@ -92,7 +92,8 @@ impl DrawBuffers {
             && entry.error.is_none()
             && let Err(error) = self.push_masks(entry, mask)
         {
-            entry.error = Some(error.into());
+            entry.error = sequence.mask_fault(error).map(Into::into);
+            self.allow_all(entry);
         }
         sequence.steps_in_flight += 1;
     }
@@ -133,6 +134,14 @@ impl DrawBuffers {
             advanced += 1;
         }
         if advanced > 0 { guarded(|| mask.rollback(advanced)).flatten() } else { Ok(()) }
+    }
+
+    /// Takes the masks of one sequence's rows back.
+    fn allow_all(&mut self, entry: &StepEntry) {
+        let from = narrow(entry.rows.start);
+        let kept = self.mask_rows.partition_point(|row| *row < from);
+        self.mask_rows.truncate(kept);
+        self.masks.truncate(kept * self.words);
     }
 
     fn push_mask(&mut self, row: usize, mask: &mut dyn TokenMask) -> Result<(), MaskError> {

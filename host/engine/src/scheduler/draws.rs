@@ -20,7 +20,7 @@ impl Scheduler {
             let prepared = guarded(|| sequence.mask.as_deref_mut().map(|mask| mask.prepare(&entry.draft)));
             match prepared.and_then(|_| sequence.poll_mask(&mut cx)) {
                 Ok(poll) => ready &= poll.is_ready(),
-                Err(error) => entry.error = Some(error.into()),
+                Err(error) => entry.error = sequence.mask_fault(error).map(Into::into),
             }
         }
         self.steps_in_flight.push_back(step);

@@ -83,6 +83,7 @@ impl Scheduler {
         sequence.steps_in_flight -= 1;
         let principal = sequence.principal;
         let (verified, outcome) = accept(sequence, entry, rows);
+        let lost_mask = std::mem::take(&mut sequence.lost_mask);
         let accepted = verified.accepted.min(sequence.tokens.len() - known);
         let drafted = entry.rows.len() - 1;
         if drafted > 0 {
@@ -95,6 +96,7 @@ impl Scheduler {
         }
         self.queue.charge(principal, verified.generated);
         self.counts.generated_tokens += verified.generated as u64;
+        self.counts.lost_masks += u64::from(lost_mask);
         self.counts.drafted_tokens += drafted as u64;
         self.counts.accepted_tokens += accepted as u64;
         known + accepted

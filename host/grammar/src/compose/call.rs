@@ -145,6 +145,7 @@ pub(super) fn joined(list: ParameterList, comma: Option<&str>, lark: &mut Lark, 
     match (list, comma) {
         (ParameterList::Any(one), None) => format!("({one})*"),
         (ParameterList::Any(one), Some(comma)) => format!("({one} ({comma} {one})*)?"),
+        (ParameterList::Free(all), comma) => in_any_order(&all, comma, lark, prefix),
         (ParameterList::Declared(all), _) if all.is_empty() => literal(""),
         (ParameterList::Declared(all), None) => {
             let written = all.into_iter().map(|(one, is_required)| optional(one, is_required));
@@ -152,6 +153,25 @@ pub(super) fn joined(list: ParameterList, comma: Option<&str>, lark: &mut Lark, 
         }
         (ParameterList::Declared(all), Some(comma)) => separated(&all, comma, lark, prefix),
     }
+}
+
+/// Members in any order, each at most once, with `comma` between them: a rule for each set of those
+/// that are there.
+fn in_any_order(all: &[String], comma: Option<&str>, lark: &mut Lark, prefix: &str) -> String {
+    for (at, one) in all.iter().enumerate() {
+        lark.rule(&format!("{prefix}_{at}"), one);
+    }
+    let sets = 1_usize << all.len();
+    for there in 0..sets - 1 {
+        let comma = comma.filter(|_| there > 0).unwrap_or_default();
+        let more = (0..all.len()).filter(|at| there & (1 << at) == 0).map(|at| match there | (1 << at) {
+            full if full == sets - 1 => format!("{comma} {prefix}_{at}"),
+            then => format!("{comma} {prefix}_{at} {prefix}_with_{then}"),
+        });
+        let more: Vec<String> = more.collect();
+        lark.rule(&format!("{prefix}_with_{there}"), &format!("({})?", more.join(" | ")));
+    }
+    format!("{prefix}_with_0")
 }
 
 /// Members of which some may be missing, with `comma` between those that are there. For each there

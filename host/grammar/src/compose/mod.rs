@@ -1,6 +1,7 @@
 //! Completes a template for a request and a tokenizer.
 
 mod call;
+mod envelope;
 mod notation;
 #[cfg(test)]
 mod tests;
@@ -58,7 +59,7 @@ impl Template {
         // A marker that has to be a token is one that text needn't be kept from spelling.
         let missing = markers.iter().find(|(_, id)| id.is_none() && self.directives.tokens == Tokens::All);
         let composer = composer.map_err(|error| missing.map_or(error, |(literal, _)| no_token(literal)))?;
-        let lark = composer.whole(demand)?;
+        let lark = composer.whole(demand, tokens.stops)?;
         let stops = self.stops_in_strings(tokens.stops, &indices);
         Ok(Some(define_markers(&lark, &markers, tokens.inner, &stops)?))
     }
@@ -98,7 +99,11 @@ impl<'a> Composer<'a> {
         let markers = Markers { tokens, have_to_be: directives.tokens == Tokens::All || needs_token };
         let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
         let active = alone.or_else(|| directives.texts.get("text")).cloned();
-        let active = active.unwrap_or_else(|| (0..template.literals.len()).collect());
+        let mut active = active.unwrap_or_else(|| (0..template.literals.len()).collect());
+        if turn.is_envelope {
+            let openers = template.openers();
+            active.retain(|index| openers.contains(index));
+        }
         let mut lark = Lark::new(&template.literals, markers, active)?;
         if let Some(value) = &directives.value {
             lark.text("value", value.iter().copied())?;
@@ -117,7 +122,7 @@ impl<'a> Composer<'a> {
         Ok(Self { template, turn, lark })
     }
 
-    fn whole(mut self, demand: &Demand) -> Result<String, String> {
+    fn whole(mut self, demand: &Demand, stops: &[u32]) -> Result<String, String> {
         let calls = self.calls()?;
         let answer = self.turn.answer(&self.lark)?;
         let shape = match (&answer, calls) {
@@ -133,6 +138,9 @@ impl<'a> Composer<'a> {
             self.lark.rule("answer", &answer);
         }
         self.own_rules();
+        if let Some(turn) = self.open_turn(stops) {
+            return Ok(self.lark.start(&turn));
+        }
         let is_text = demand.response_schema.is_none() && demand.response_grammar.is_some();
         let body = self.body(shape, is_text);
         let before = self.template.rule("before").map(|words| self.grouped(words)).unwrap_or_default();
@@ -147,11 +155,14 @@ impl<'a> Composer<'a> {
         if let Some(why) = self.refused_calls() {
             return Err(why.to_owned());
         }
-        let call = self.call()?;
+        if let Some(open) = self.open_call() {
+            self.open_calls(&open)?;
+            return Ok(true);
+        }
+        let call = self.call(self.template.rule("call").unwrap_or_default())?;
         self.lark.rule("call", &call);
         let more = self.template.rule("more").map_or("gap?".into(), |words| self.grouped(words));
-        let is_single = !self.turn.several || self.template.directives.is_single;
-        let calls = if is_single { "call".to_owned() } else { format!("call ({more} call)*") };
+        let calls = if self.is_single() { "call".to_owned() } else { format!("call ({more} call)*") };
         self.lark.rule("calls", &calls);
         if let Some(section) = self.template.rule("section") {
             let section = self.written(section);
@@ -164,13 +175,13 @@ impl<'a> Composer<'a> {
         Ok(true)
     }
 
-    /// Lark expression of a call of any tool. What is the same for all of them is written once.
-    fn call(&mut self) -> Result<String, String> {
+    /// Lark expression of a call of any tool, by these words. What is the same for all of them is
+    /// written once.
+    fn call(&mut self, words: &[Word]) -> Result<String, String> {
         let is_custom = |tool: &Callable<'_>| {
             self.template.rule("custom").is_some() && is_raw_input(tool.tool.kind, &tool.arguments)
         };
         let customs: Vec<bool> = self.turn.tools.iter().map(is_custom).collect();
-        let words = self.template.rule("call").unwrap_or_default();
         let [before, call, behind] = if customs.contains(&true) {
             [&[], words, &[]]
         } else {
@@ -211,6 +222,11 @@ impl<'a> Composer<'a> {
             (None, Shape::Answer) => "gap? answer gap?".into(),
             (None, Shape::Either) => format!("gap? (answer | {calls}) gap?"),
         }
+    }
+
+    /// Whether the turn has one call at most.
+    fn is_single(&self) -> bool {
+        !self.turn.several || self.template.directives.is_single
     }
 
     /// The rule of all calls with what stands around them.

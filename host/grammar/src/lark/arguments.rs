@@ -20,21 +20,25 @@ pub(crate) enum ArgumentsRule {
     },
     /// Any object.
     Any,
+    /// An object that has none but these keys, in any order.
+    Keys(Vec<String>),
     /// Text: the input of a custom tool, and its grammar where one is to be followed.
     Text(Option<Input>),
 }
 
 impl ArgumentsRule {
     /// The rule for `tool`. The schema counts if the tool is strict or, as far as it can be
-    /// followed, if a call is demanded.
-    pub(super) fn of(tool: &ToolDefinition, demanded: bool) -> Result<Self, String> {
+    /// followed, `by_schema`; otherwise its keys, if it allows no others.
+    pub(super) fn of(tool: &ToolDefinition, by_schema: bool) -> Result<Self, String> {
         if tool.kind == ToolKind::Custom {
             return Ok(Self::Text(None));
         }
-        if !tool.strict && !demanded {
-            return Ok(Self::Any);
+        let schema = schema::parse(&tool.schema, &format!("tool {:?}", tool.name));
+        if !tool.strict && !by_schema {
+            let keys = schema.ok().and_then(|schema| schema::sole_keys(&schema));
+            return Ok(keys.map_or(Self::Any, Self::Keys));
         }
-        let schema = schema::parse(&tool.schema, &format!("tool {:?}", tool.name)).and_then(|schema| {
+        let schema = schema.and_then(|schema| {
             schema::of_object(schema)
                 .ok_or_else(|| format!("the schema of tool {:?} allows no object", tool.name))
         });
@@ -54,6 +58,7 @@ impl ArgumentsRule {
             Self::Schema { schema, strict: true } => (schema.clone(), Follow::Strictly),
             Self::Schema { schema, strict: false } => (schema.clone(), Follow::Leniently),
             Self::Any => (json!({"type": "object"}), Follow::Strictly),
+            Self::Keys(keys) => (schema::of_keys(keys), Follow::Strictly),
             Self::Text(_) => {
                 let string = schema::prepared(json!({"type": "string"}), Follow::Strictly);
                 return format!("{} {} \"}}\"", literal("{\"input\": "), writer::json(&string));

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::safe;
 use super::schema::{self, Follow};
 use super::writer::{Lark, json};
-use crate::{Demand, ToolChoice, ToolDefinition};
+use crate::{CallForm, Demand, ToolChoice, ToolDefinition};
 use contract::ToolKind;
 
 /// What a turn has to be.
@@ -19,6 +19,9 @@ pub(crate) struct DemandedTurn<'a> {
     pub(crate) several: bool,
     /// What the turn says beside reasoning and calls.
     pub(crate) answer: Answer,
+    /// Whether nothing of a call is demanded but its envelope, which nobody has asked for: what the
+    /// parser reads some other way has to stay possible.
+    pub(crate) is_envelope: bool,
 }
 
 /// A tool that may be called.
@@ -49,7 +52,10 @@ fn is_free(demand: &Demand) -> bool {
         && demand.response_grammar.is_none()
         && match demand.tool_choice {
             ToolChoice::None => true,
-            ToolChoice::Auto => !demand.tools.iter().any(|tool| tool.strict),
+            ToolChoice::Auto => {
+                let is_held = |tool: &ToolDefinition| tool.strict || demand.call_form != CallForm::Free;
+                !demand.tools.iter().any(is_held)
+            }
             ToolChoice::Required | ToolChoice::Named(_) => false,
         }
 }
@@ -57,8 +63,8 @@ fn is_free(demand: &Demand) -> bool {
 impl<'a> DemandedTurn<'a> {
     /// What a request demands; `None` where the model is left free.
     ///
-    /// Arguments follow the tool's schema where the tool is strict, or a call is demanded;
-    /// otherwise they are any object. Inputs of custom tools follow the tools' grammars where the
+    /// Arguments follow the tool's schema where the tool is strict, a call is demanded, or the form
+    /// of calls says so; otherwise they are any object, or one of the schema's keys. Inputs of custom tools follow the tools' grammars where the
     /// format writes them as raw text (`has_inputs`), and are free elsewhere.
     ///
     /// # Errors
@@ -100,11 +106,17 @@ impl<'a> DemandedTurn<'a> {
         if demanded && tools.is_empty() {
             return Err("a tool call is demanded, but no tool of that name is declared".into());
         }
-        let callable = |tool| Ok(Callable { tool, arguments: ArgumentsRule::of(tool, demanded)? });
+        let by_schema = demanded || demand.call_form == CallForm::Schema;
+        let callable = |tool| Ok(Callable { tool, arguments: ArgumentsRule::of(tool, by_schema)? });
         let named = matches!(demand.tool_choice, ToolChoice::Named(_));
+        let answer = if demanded { Answer::Nothing } else { Answer::of(demand)? };
+        let is_asked = demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some());
         Ok(Self {
             several: demand.parallel_tool_calls && !named,
-            answer: if demanded { Answer::Nothing } else { Answer::of(demand)? },
+            is_envelope: matches!(answer, Answer::Free)
+                && demand.call_form == CallForm::Envelope
+                && !is_asked,
+            answer,
             tools: tools.into_iter().map(callable).collect::<Result<_, String>>()?,
         })
     }

@@ -61,13 +61,35 @@ impl std::fmt::Debug for Spelling<'_> {
     }
 }
 
+impl Spelling<'_> {
+    /// Whether a parameter of this name can be written.
+    fn spells(&self, name: &str) -> bool {
+        let is_in = |char: char| !"<>=".contains(char) && !char.is_whitespace();
+        (1..=64).contains(&name.len()) && name.chars().all(is_in) && (self.fits)(name)
+    }
+}
+
 /// The parameters of a call, each a Lark expression.
 #[derive(Debug)]
 pub(crate) enum ParameterList {
     /// This one, any number of times: its key is any.
     Any(String),
+    /// These in any order, each at most once.
+    Free(Vec<String>),
     /// These in this order, each with whether it has to be there.
     Declared(Vec<(String, bool)>),
+}
+
+impl ParameterList {
+    /// Parameters in any order. Of many each may come more than once: there are as many rules as
+    /// subsets otherwise.
+    pub(crate) fn free(all: Vec<String>) -> Self {
+        match all.len() {
+            0 => Self::Declared(all.into_iter().map(|one| (one, false)).collect()),
+            1..=5 => Self::Free(all),
+            _ => Self::Any(format!("({})", all.join(" | "))),
+        }
+    }
 }
 
 /// The parameters of a call. If the format says of each value whether it is a string (`is_typed`),
@@ -83,18 +105,20 @@ pub(crate) fn parameter_list(
     is_typed: bool,
 ) -> Result<ParameterList, String> {
     let forbidden = || lark.forbidden(spelling.markers.iter().copied());
-    let any = || {
-        let text = (spelling.write)("key", &Value::Text(spelling.text));
-        if !is_typed {
-            return Ok(ParameterList::Any(text));
-        }
-        let others = json!({"type": ["object", "array", "number", "boolean", "null"]});
-        let others = writer::json(&schema::prepared(safe::without(others, &forbidden()?)?, Follow::Strictly));
-        Ok(ParameterList::Any(format!("({text} | {})", (spelling.write)("key", &Value::Json(others)))))
-    };
+    let any = || Ok(ParameterList::Any(with_any_value("key", spelling, &forbidden()?, is_typed)?));
     let input = |value| ParameterList::Declared(vec![((spelling.write)(&literal("input"), value), true)]);
     match &callable.arguments {
         ArgumentsRule::Any => any(),
+        ArgumentsRule::Keys(keys)
+            if keys.len() > PARAMETERS || !keys.iter().all(|key| spelling.spells(key)) =>
+        {
+            any()
+        }
+        ArgumentsRule::Keys(keys) => {
+            let forbidden = forbidden()?;
+            let one = |key: &String| with_any_value(&literal(key), spelling, &forbidden, is_typed);
+            Ok(ParameterList::free(keys.iter().map(one).collect::<Result<_, _>>()?))
+        }
         ArgumentsRule::Text(None) => Ok(input(&Value::Text(spelling.text))),
         ArgumentsRule::Text(Some(rule)) => Ok(input(&Value::Input(rule.rule()))),
         ArgumentsRule::Schema { schema, strict } => {
@@ -105,6 +129,22 @@ pub(crate) fn parameter_list(
             }
         }
     }
+}
+
+/// A parameter of this key, given as a Lark expression, with any value.
+fn with_any_value(
+    key: &str,
+    spelling: &Spelling<'_>,
+    forbidden: &Forbidden,
+    is_typed: bool,
+) -> Result<String, String> {
+    let text = (spelling.write)(key, &Value::Text(spelling.text));
+    if !is_typed {
+        return Ok(text);
+    }
+    let others = json!({"type": ["object", "array", "number", "boolean", "null"]});
+    let others = writer::json(&schema::prepared(safe::without(others, forbidden)?, Follow::Strictly));
+    Ok(format!("({text} | {})", (spelling.write)(key, &Value::Json(others))))
 }
 
 /// The arguments of a call by their schema.
@@ -160,11 +200,7 @@ impl Object<'_> {
     }
 
     fn parameter(&self, name: &str, schema: &Json, types: Types) -> Result<String, String> {
-        if name.is_empty()
-            || name.len() > 64
-            || name.contains(|char: char| "<>=".contains(char) || char.is_whitespace())
-            || !(self.spelling.fits)(name)
-        {
+        if !self.spelling.spells(name) {
             return Err("the name can't be written in this format".into());
         }
         let values = self.values(schema, types)?;

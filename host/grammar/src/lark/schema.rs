@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::closed::closed;
 use super::digits::bounded;
 use super::patterns::exact;
+use super::text::escape;
 use contract::json_text::nesting;
 
 /// Greatest length of a schema, in bytes.
@@ -90,6 +91,26 @@ pub(super) fn of_object(schema: Value) -> Option<Value> {
     }
     members.insert("type".into(), "object".into());
     Some(Value::Object(members))
+}
+
+/// The keys of a schema's objects, where it allows no others.
+pub(super) fn sole_keys(schema: &Value) -> Option<Vec<String>> {
+    let others = ["$ref", "$dynamicRef", "patternProperties"];
+    let members =
+        schema.as_object().filter(|members| !others.iter().any(|key| members.contains_key(*key)))?;
+    if members.get("additionalProperties") != Some(&Value::Bool(false)) {
+        return None;
+    }
+    let properties = members.get("properties").and_then(Value::as_object);
+    Some(properties.into_iter().flat_map(Map::keys).cloned().collect())
+}
+
+/// Schema of objects that have none but these keys, in any order.
+pub(super) fn of_keys(keys: &[String]) -> Value {
+    let written: Vec<String> = keys.iter().map(|key| key.chars().map(escape).collect()).collect();
+    let keys = json!({ format!("^(?:{})$", written.join("|")): {} });
+    let keys = if written.is_empty() { json!({}) } else { keys };
+    json!({"type": "object", "patternProperties": keys, "additionalProperties": false})
 }
 
 /// Number of states that `multipleOf` needs: the largest in the schema, or the product where

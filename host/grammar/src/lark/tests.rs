@@ -38,6 +38,7 @@ fn written(demand: &Demand) -> Result<String, String> {
     let turn = DemandedTurn::of(demand, false)?.expect("something is demanded");
     Ok(match parameter_list(&lark(), &turn.tools[0], &spelling, false)? {
         ParameterList::Any(one) => format!("({one})*"),
+        ParameterList::Free(all) => format!("({})*", all.join(" | ")),
         ParameterList::Declared(all) => {
             let write = |(one, is_required)| if is_required { one } else { format!("({one})?") };
             all.into_iter().map(write).collect::<Vec<_>>().join(" ")

@@ -137,6 +137,11 @@ impl Lark {
         Ok(())
     }
 
+    /// Whether text can spell marker `index`.
+    pub(crate) fn can_spell(&self, index: usize) -> bool {
+        self.spelt.contains(&index)
+    }
+
     /// The grammar of which `body` is the whole turn.
     #[must_use]
     pub(crate) fn start(self, body: &str) -> String {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::{JsonBegins, JsonConstraint, MaskError, TokenMask};
 
 use super::{ROWS, TOKENIZER, allowed, compile, grammars, mask, stop};
-use crate::{GrammarMask, json_grammar};
+use crate::{GrammarMask, Need, json_grammar};
 use accounts::Caller;
 
 /// Whether the mask is ready; doesn't wait.
@@ -93,7 +93,8 @@ fn forced(mask: &mut GrammarMask) -> Vec<u32> {
 
 #[test]
 fn masks_over_their_share_fail_their_answer() {
-    let compiled = grammars(Duration::from_nanos(1)).compile("start: /[a-z]+/", &Caller::default());
+    let compiled =
+        grammars(Duration::from_nanos(1)).compile("start: /[a-z]+/", &Caller::default(), Need::Demanded);
     let start = compiled.unwrap().start(&[], &Arc::from([stop()])).unwrap();
     let mut mask = start.mask();
     mask.prepare(&[]);

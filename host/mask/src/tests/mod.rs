@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{MaskError, ModelFiles, TokenMask};
 
-use super::{CompiledGrammar, GrammarError, GrammarMask, GrammarShare, Grammars};
+use super::{CompiledGrammar, GrammarError, GrammarMask, GrammarShare, Grammars, Need};
 use accounts::Caller;
 use parsers::CompileCache;
 use prompt::Tokenizer;
@@ -37,7 +37,7 @@ fn grammars(mask_time: Duration) -> Grammars {
 }
 
 fn compile(grammar: &str) -> Result<CompiledGrammar, GrammarError> {
-    GRAMMARS.compile(grammar, &Caller::default())
+    GRAMMARS.compile(grammar, &Caller::default(), Need::Demanded)
 }
 
 fn token(literal: &str) -> u32 {
@@ -197,8 +197,8 @@ fn what_is_too_much_is_refused() {
 fn nothing_is_compiled_for_a_client_that_has_left() {
     let (grammar, left) = ("start: \"for nobody\"", Caller::default());
     drop(left.waits());
-    assert_eq!(GRAMMARS.compile(grammar, &left).err(), Some(GrammarError::Left));
-    assert!(GRAMMARS.compile(grammar, &Caller::default()).is_ok());
+    assert_eq!(GRAMMARS.compile(grammar, &left, Need::Demanded).err(), Some(GrammarError::Left));
+    assert!(GRAMMARS.compile(grammar, &Caller::default(), Need::Demanded).is_ok());
     // It is compiled already.
-    assert!(GRAMMARS.compile(grammar, &left).is_ok());
+    assert!(GRAMMARS.compile(grammar, &left, Need::Demanded).is_ok());
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Waker};
 use engine::{MaskError, TokenMask};
 
 use super::{GRAMMARS, compile, mask, stop, write};
+use crate::Need;
 use crate::pool::{LexerLock, MaskPool};
 use accounts::Caller;
 
@@ -69,8 +70,10 @@ fn patterns_of_too_many_ways_are_refused_where_they_are_compiled() {
             format!(r#"start: "ab" %json {{"patternProperties": {{"^{pattern}$": {{}}}}}}"#),
             format!("start: \"said: \" /{pattern}/"),
         ] {
-            let error =
-                grammars.start(&grammar, &[], &Arc::from([stop()]), &Caller::default()).err().unwrap();
+            let error = grammars
+                .start(&grammar, &[], &Arc::from([stop()]), &Caller::default(), Need::Demanded)
+                .err()
+                .unwrap();
             assert!(error.to_string().starts_with("compiling it takes"), "{error}");
             assert_eq!(grammars.held_bytes(), 0);
         }
@@ -83,7 +86,10 @@ fn grammar_that_is_refused_at_its_first_mask_holds_nothing() {
     let grammars = super::grammars(super::MASK_TIME);
     let grammar = format!(r#"start: %json {{"type": "string", "pattern": "^{}$"}}"#, "a?".repeat(1900));
     let opening = [(None, "\"a".to_owned())];
-    let error = grammars.start(&grammar, &opening, &Arc::from([stop()]), &Caller::default()).err().unwrap();
+    let error = grammars
+        .start(&grammar, &opening, &Arc::from([stop()]), &Caller::default(), Need::Demanded)
+        .err()
+        .unwrap();
     assert!(matches!(error, crate::GrammarError::Refused(_)), "{error}");
     assert_eq!(grammars.held_bytes(), 0);
 }
@@ -92,8 +98,8 @@ fn grammar_that_is_refused_at_its_first_mask_holds_nothing() {
 fn refused_grammar_leaves_the_cache() {
     let (grammar, stops) = ("start: \"nothing kept\"", Arc::from([stop()]));
     let opening = [(None, "Sure: ".to_owned())];
-    assert!(GRAMMARS.start(grammar, &opening, &stops, &Caller::default()).is_err());
+    assert!(GRAMMARS.start(grammar, &opening, &stops, &Caller::default(), Need::Demanded).is_err());
     assert!(!GRAMMARS.is_cached(grammar));
-    assert!(GRAMMARS.start(grammar, &[], &stops, &Caller::default()).is_ok());
+    assert!(GRAMMARS.start(grammar, &[], &stops, &Caller::default(), Need::Demanded).is_ok());
     assert!(GRAMMARS.is_cached(grammar));
 }

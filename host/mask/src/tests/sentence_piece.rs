@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, json};
 
 use super::{GrammarMask, Grammars, MASK_TIME, allowed, write_ids};
+use crate::Need;
 use crate::tests::grammar_share;
 use accounts::Caller;
 use prompt::Tokenizer;
@@ -42,7 +43,7 @@ fn tokenizer() -> Tokenizer {
 
 fn mask(tokenizer: &Arc<Tokenizer>, grammar: &str) -> GrammarMask {
     let grammars = Grammars::new(Arc::clone(tokenizer), MASK_TIME, grammar_share());
-    let compiled = grammars.compile(grammar, &Caller::default()).unwrap();
+    let compiled = grammars.compile(grammar, &Caller::default(), Need::Demanded).unwrap();
     compiled.start(&[], &Arc::from([END])).unwrap().mask()
 }
 

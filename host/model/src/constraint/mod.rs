@@ -8,21 +8,21 @@
 use std::sync::Arc;
 
 use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
-use grammar::{Template, ToolChoice};
+use grammar::{CallForm, Template, ToolChoice, ToolDefinition};
 
 use super::error::{ConstraintField, StartError};
-use super::job::{Beginning, Job};
+use super::job::{Beginning, Job, SamplingRequest};
 use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::{ParserBinding, ParserRequest};
 use super::served::Served;
 use accounts::Caller;
-use mask::{GrammarError, Grammars, MaskStart, json_grammar, text_grammar};
+use mask::{GrammarError, Grammars, MaskStart, Need, json_grammar, text_grammar};
 use net::printable::printable;
 
 impl Job {
     /// Whether a grammar may have to be compiled for the job.
     pub(super) fn is_constrained(&self) -> bool {
-        self.demanding_field().is_some() || self.has_strict_tools()
+        self.demanding_field().is_some() || self.has_held_tools()
     }
 
     /// Field of the request that demands a constraint of the answer, if one does.
@@ -36,11 +36,26 @@ impl Job {
         }
     }
 
-    /// Whether a constraint is useful but optional: the model is free to call tools that are
-    /// strict, or whose input has a grammar.
-    fn has_strict_tools(&self) -> bool {
-        self.demand.tool_choice == ToolChoice::Auto
-            && self.demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
+    /// Whether a constraint is useful but optional: the model is free to call tools whose calls have
+    /// a form.
+    fn has_held_tools(&self) -> bool {
+        let is_held = |tool: &ToolDefinition| {
+            tool.strict || tool.grammar.is_some() || self.demand.call_form != CallForm::Free
+        };
+        self.demand.tool_choice == ToolChoice::Auto && self.demand.tools.iter().any(is_held)
+    }
+
+    /// Whether the request says itself that calls have a form.
+    fn asks_for_a_form(&self) -> bool {
+        self.demanding_field().is_some()
+            || self.demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
+    }
+
+    /// Whether the answer may get a constraint that its request doesn't ask for: it is a model's turn
+    /// from its beginning, in which all that a grammar allows may come, and may end.
+    pub(super) fn takes_a_form(&self) -> bool {
+        let SamplingRequest { ignore_eos, min_tokens, bad_words, .. } = &self.sampling;
+        self.beginning == Beginning::Answer && !ignore_eos && *min_tokens == 0 && bad_words.is_empty()
     }
 
     fn may_call(&self) -> bool {
@@ -56,7 +71,7 @@ pub(super) enum AnswerConstraint {
     Source(Arc<Constraint>),
     /// Start of the masks, for an engine that takes masks, and the tokens that end reasoning if its
     /// length is bounded.
-    Masks(Box<MaskStart>, Option<Arc<[u32]>>),
+    Masks(Box<MaskStart>, Option<Arc<[u32]>>, Need),
 }
 
 impl AnswerConstraint {
@@ -71,9 +86,15 @@ impl AnswerConstraint {
     /// Makes the mask of one choice of at most `limit` tokens, if the engine takes masks.
     pub(super) fn mask(&self, limit: usize) -> Option<Box<dyn TokenMask>> {
         match self {
-            Self::Masks(start, None) => Some(Box::new(start.mask())),
-            Self::Masks(start, Some(end)) => {
-                Some(Box::new(start.mask().with_reasoning_bound(Arc::clone(end), limit - reserve(limit))))
+            Self::Masks(start, end, need) => {
+                let mask = match need {
+                    Need::Demanded => start.mask(),
+                    Need::Optional => start.mask().giving_way(),
+                };
+                Some(Box::new(match end {
+                    Some(end) => mask.with_reasoning_bound(Arc::clone(end), limit - reserve(limit)),
+                    None => mask,
+                }))
             }
             Self::Free | Self::Source(_) => None,
         }
@@ -106,7 +127,7 @@ impl Served {
         match job.demanding_field() {
             Some(field) if builder.engine.constraints.masks => builder.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
-            None if job.has_strict_tools() => builder.optional(),
+            None if job.has_held_tools() => builder.optional(),
             None => Ok(AnswerConstraint::Free),
         }
     }
@@ -187,9 +208,10 @@ impl ConstraintBuilder<'_> {
             reasoning_end = None;
         }
         let stops = &self.parser.stop_ids;
-        let start = self.grammars.start(&grammar, opening, stops, self.caller).map_err(refused)?;
+        let need = if self.job.asks_for_a_form() { Need::Demanded } else { Need::Optional };
+        let start = self.grammars.start(&grammar, opening, stops, self.caller, need).map_err(refused)?;
         let reasoning_end = reasoning_end.map(|pieces| start.tokenize(&pieces)).filter(|end| !end.is_empty());
-        Ok(AnswerConstraint::Masks(Box::new(start), reasoning_end))
+        Ok(AnswerConstraint::Masks(Box::new(start), reasoning_end, need))
     }
 
     /// The text that ends reasoning; behind a raw prompt no text does.
@@ -233,8 +255,8 @@ impl ConstraintBuilder<'_> {
         }
     }
 
-    /// Makes the optional constraint of strict tools, in a turn that may call none. If the tools
-    /// allow none the turn is free. It is refused only for now, where memory is short.
+    /// Makes the optional constraint of calls, in a turn that may have none. If the tools allow none
+    /// the turn is free. It is refused only for now, where memory is short and the request asks for it.
     fn optional(&self) -> Result<AnswerConstraint, StartError> {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {
@@ -248,6 +270,7 @@ impl ConstraintBuilder<'_> {
         };
         match made {
             Err(StartError::Constraint { .. }) => Ok(AnswerConstraint::Free),
+            Err(StartError::NoGrammarMemory) if !self.job.asks_for_a_form() => Ok(AnswerConstraint::Free),
             made => made,
         }
     }

@@ -16,6 +16,7 @@ use crate::limits::ModelLimits;
 use crate::observe::ModelMetrics;
 use crate::record::FileDigests;
 use accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
+use grammar::CallForm;
 use mask::Grammars;
 use prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use remote::RemoteEngine;
@@ -54,9 +55,11 @@ pub(super) struct Served {
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) parsers: Parsers,
     pub(super) fault_policy: FaultPolicy,
+    /// How far calls are held of which a request demands nothing.
+    pub(super) call_form: CallForm,
     pub(super) source: TokenSource,
     /// Compiler of grammars for this model's tokenizer, for constrained answers.
-    pub(super) grammars: Grammars,
+    pub(super) grammars: Arc<Grammars>,
     pub(super) defaults: GenerationDefaults,
     pub(super) limits: ModelLimits,
     /// Places for jobs whose prompt is being made or waits for that; if several principals share
@@ -248,7 +251,7 @@ impl Model {
     /// here and never an event of the turn. The prompt is made on a blocking thread, since a long
     /// one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
-        self.check(&job)?;
+        let job = self.held(job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
         let context = self.context.clone();
         let starting = async {
@@ -262,7 +265,7 @@ impl Model {
 
     /// Starts all choices that the job asks for, as [`Self::start`] starts one.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
-        self.check(&job)?;
+        let job = self.held(job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
         let context = self.context.clone();
         let starting = async {
@@ -273,6 +276,15 @@ impl Model {
             Ok(choices)
         };
         starting.await.map_err(|error: StartError| error.of(demand))
+    }
+
+    /// The job, its calls held as the model's are, if it can be done.
+    fn held(&self, mut job: Job) -> Result<Job, StartError> {
+        self.check(&job)?;
+        if self.served.source.generates() && self.takes_masks() && job.takes_a_form() {
+            job.demand.call_form = self.served.call_form;
+        }
+        Ok(job)
     }
 
     /// Refuses a job that demands a constraint if the engine supports none, before its prompt is

@@ -1,7 +1,8 @@
 //! Whether the items of a turn are what its request demands.
 
-use grammar::{Demand, TextGrammar, ToolChoice, ToolDefinition};
+use grammar::{CallForm, Demand, TextGrammar, ToolChoice, ToolDefinition};
 use parser_kit::{Head, Item};
+use serde_json::Value;
 
 use contract::{Payload, ToolKind};
 
@@ -89,7 +90,25 @@ fn call_satisfies(
         ToolKind::Custom if payload != Payload::Text => Err("a custom tool's input isn't text".into()),
         ToolKind::Custom => tool.grammar.as_ref().map_or(Ok(()), |grammar| judge.input(grammar, arguments)),
         ToolKind::Function => {
-            judge.json(if demanded || tool.strict { &tool.schema } else { ANY_OBJECT }, arguments)
+            let is_by_schema = demanded || tool.strict || demand.call_form == CallForm::Schema;
+            judge.json(if is_by_schema { &tool.schema } else { ANY_OBJECT }, arguments)?;
+            has_declared_keys(&tool.schema, arguments)
         }
+    }
+}
+
+fn is_closed(schema: &Value) -> bool {
+    let says_more = ["patternProperties", "$ref"].iter().any(|keyword| schema.get(keyword).is_some());
+    schema["additionalProperties"] == Value::Bool(false) && !says_more
+}
+
+/// Checks that arguments have the keys of a schema alone, if it allows no others.
+fn has_declared_keys(schema: &str, arguments: &str) -> Result<(), String> {
+    let parsed = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let (schema, arguments) = (parsed(schema), parsed(arguments));
+    let mut keys = arguments.as_object().into_iter().flat_map(|members| members.keys());
+    match keys.find(|key| schema["properties"].get(key.as_str()).is_none()) {
+        Some(key) if is_closed(&schema) => Err(format!("{key:?} is no key of the schema")),
+        _ => Ok(()),
     }
 }

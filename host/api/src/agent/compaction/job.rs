@@ -59,6 +59,7 @@ mod tests {
                 parallel_tool_calls: true,
                 response_schema: Some("{}".to_owned()),
                 response_grammar: Some(grammar),
+                ..Demand::default()
             },
             sampling: SamplingRequest {
                 temperature: Some(0.0),

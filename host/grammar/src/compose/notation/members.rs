@@ -9,11 +9,16 @@ use crate::template::Word;
 
 impl Notation<'_, '_> {
     pub(super) fn members_by(&mut self, tool: &Callable<'_>, rule: &str) -> Result<ParameterList, String> {
+        if let ArgumentsRule::Keys(keys) = &tool.arguments
+            && let Ok(members) = self.any_of(keys, rule)
+        {
+            return Ok(members);
+        }
         let input =
             json!({"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]});
         let (schema, is_strict) = match &tool.arguments {
             ArgumentsRule::Schema { schema, strict } => (schema.clone(), *strict),
-            ArgumentsRule::Any => (json!({"type": "object"}), true),
+            ArgumentsRule::Any | ArgumentsRule::Keys(_) => (json!({"type": "object"}), true),
             ArgumentsRule::Text(_) => (input, true),
         };
         self.root = schema.clone();
@@ -23,6 +28,12 @@ impl Notation<'_, '_> {
             Err(_) => self.members(&Members::new(), rule, 0),
             followed => followed,
         }
+    }
+
+    /// Members of these keys, with any values, in any order.
+    fn any_of(&mut self, keys: &[String], rule: &str) -> Result<ParameterList, String> {
+        let members = keys.iter().map(|key| self.member(rule, key, &Value::Bool(true), 1));
+        Ok(ParameterList::free(members.collect::<Result<_, _>>()?))
     }
 
     /// The members of an object.

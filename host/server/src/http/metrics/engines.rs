@@ -13,6 +13,7 @@ const FREE_BLOCKS: &str = "sluice_kv_cache_free_blocks";
 const STEPS: &str = "sluice_engine_steps_total";
 const REFUSED: &str = "sluice_engine_refused_total";
 const LATE_MASKS: &str = "sluice_late_masks_total";
+const LOST_MASKS: &str = "sluice_lost_masks_total";
 
 pub(crate) fn describe() {
     describe_gauge!(PAUSED, "Requests that pause because their client reads nothing.");
@@ -21,6 +22,7 @@ pub(crate) fn describe() {
     describe_counter!(STEPS, "Steps of the engine.");
     describe_counter!(REFUSED, "Requests refused because they waited too long for the engine.");
     describe_counter!(LATE_MASKS, "Steps that a request left out because the mask of its grammar was late.");
+    describe_counter!(LOST_MASKS, "Answers that went on without their mask, which nothing had asked for.");
 }
 
 /// Takes the figures of all engines.
@@ -42,6 +44,7 @@ fn take(model: &Model) {
         drafted_tokens,
         accepted_tokens,
         late_masks,
+        lost_masks,
         preemptions,
         refused,
         ..
@@ -65,6 +68,7 @@ fn take(model: &Model) {
         (STEPS.to_owned(), steps),
         (REFUSED.to_owned(), refused),
         (LATE_MASKS.to_owned(), late_masks),
+        (LOST_MASKS.to_owned(), lost_masks),
     ] {
         counter!(name, "model_name" => Arc::clone(&label)).absolute(value);
     }

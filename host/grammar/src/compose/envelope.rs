@@ -1,0 +1,131 @@
+//! Calls that have an envelope which nobody has asked for. It may not make impossible what the parser
+//! reads: so text spells all markers but those that begin something, and where values are raw text
+//! that markers end which are text, too, only the head of a call is held.
+
+use std::collections::BTreeSet;
+
+use super::Composer;
+use crate::template::check::marker;
+use crate::template::{Template, Word};
+
+/// A call whose values are raw text: its parser decides by what follows whether markup in a value
+/// ends it.
+pub(super) struct OpenCall<'a> {
+    /// What stands before the marker that begins the head as text: models leave it out.
+    lead: Vec<Word>,
+    /// The call up to the values.
+    head: Vec<Word>,
+    /// The markers that no text can spell, of which one ends the values.
+    ends: Vec<&'a str>,
+}
+
+impl Template {
+    /// The markers that text must not spell: those that begin a call and, where the format has a
+    /// shape of its own for turns that demand nothing, those of that shape.
+    pub(super) fn openers(&self) -> BTreeSet<usize> {
+        let head = self.head();
+        let shapes = ["before", "free", "more"].into_iter().filter_map(|name| self.rule(name));
+        let shapes = shapes.chain(self.own_rules().map(|(_, words)| words)).flatten();
+        let shapes = shapes.filter(|_| self.rule("free").is_some());
+        shapes.chain(&head).filter_map(index).collect()
+    }
+
+    /// What stands before a call's arguments, with what stands before all calls.
+    fn head(&self) -> Vec<Word> {
+        let section = self.rule("section").map(|words| before(words, &["calls"])).unwrap_or_default();
+        let call = before(self.rule("call").unwrap_or_default(), &["arguments", "parameters"]);
+        [section, call].concat()
+    }
+}
+
+impl<'a> Composer<'a> {
+    /// How a call is held whose values nothing bounds; `None` where the whole call is.
+    pub(super) fn open_call(&self) -> Option<OpenCall<'a>> {
+        let values = self.template.directives.value.as_deref().unwrap_or_default();
+        if !self.turn.is_envelope || !values.iter().any(|index| self.lark.can_spell(*index)) {
+            return None;
+        }
+        let mut lead = self.template.head();
+        let is_text = |word: &Word| index(word).is_some_and(|index| self.lark.can_spell(index));
+        let has_name =
+            |words: &[Word]| words.iter().any(|word| word.is_name("name") || word.is_name("json_name"));
+        let text = lead.iter().position(is_text).filter(|text| !has_name(&lead[..*text]));
+        let head = lead.split_off(text.unwrap_or(0));
+        if !is_closed(&head) || !is_closed(&lead) || !has_name(&head) {
+            return None;
+        }
+        let behind = self.template.rule("call").into_iter().chain(self.template.rule("section")).flatten();
+        let ends = behind.filter(|word| index(word).is_some_and(|index| !self.lark.can_spell(index)));
+        let ends = ends.filter(|word| !lead.contains(word) && !head.contains(word));
+        let ends =
+            ends.filter_map(|word| if let Word::Name(name) = word { Some(name.as_str()) } else { None });
+        Some(OpenCall { ends: ends.collect(), lead, head })
+    }
+
+    /// The whole turn, where the format has no shape of its own for it: text and calls, and between
+    /// them the markers that begin no call, wherever they come. So reasoning may come again, and be
+    /// left open, as parsers read it.
+    pub(super) fn open_turn(&mut self, stops: &[u32]) -> Option<String> {
+        if !self.turn.is_envelope || self.template.rule("free").is_some() {
+            return None;
+        }
+        let head = self.template.head();
+        let begins = |marker: usize| head.iter().filter_map(index).any(|index| index == marker);
+        let is_stop = |marker: usize| stops.iter().any(|stop| usize::try_from(*stop) == Ok(marker));
+        let others = (0..self.template.literals.len())
+            .filter(|marker| !self.lark.can_spell(*marker) && !begins(*marker) && !is_stop(*marker));
+        let others: Vec<String> = others.map(|marker| self.lark.marker(marker)).collect();
+        let prose = if others.is_empty() {
+            "text".to_owned()
+        } else {
+            format!("text (({}) text)*", others.join(" | "))
+        };
+        self.lark.rule("prose", &prose);
+        let (calls, times) = (self.calls_name(), if self.is_single() { "?" } else { "*" });
+        Some(format!("prose ({calls} prose){times}"))
+    }
+
+    /// Defines the rules of such calls. Behind the last one the turn may end at any place.
+    pub(super) fn open_calls(&mut self, open: &OpenCall<'_>) -> Result<(), String> {
+        let call = self.call(&open.head)?;
+        self.lark.rule("call", &call);
+        let lead = self.grouped(&open.lead);
+        let lead = if lead.is_empty() { lead } else { format!("({lead})?") };
+        let ends: Vec<String> = open.ends.iter().map(|name| self.name(name)).collect();
+        let end = if ends.is_empty() { String::new() } else { format!("({})?", ends.join(" | ")) };
+        self.lark.rule("calls", &format!(r"{lead} call /(?s:.+)/? {end}"));
+        if self.template.rule("section").is_some() {
+            self.lark.rule("section", "calls");
+        }
+        Ok(())
+    }
+}
+
+/// The index of the marker that a word is.
+fn index(word: &Word) -> Option<usize> {
+    let Word::Name(name) = word else { return None };
+    marker(name)?.parse().ok()
+}
+
+/// The words before the first of these holes.
+fn before(words: &[Word], holes: &[&str]) -> Vec<Word> {
+    let is_hole = |word: &Word| holes.iter().any(|hole| word.is_name(hole));
+    words[..words.iter().position(is_hole).unwrap_or(words.len())].to_vec()
+}
+
+/// Whether words are whole: all brackets in them are closed, and no alternatives stand outside of
+/// brackets.
+fn is_closed(words: &[Word]) -> bool {
+    let mut depth = 0_usize;
+    for word in words {
+        let Word::Other(sign) = word else { continue };
+        match sign.as_str() {
+            "(" | "[" => depth += 1,
+            ")" | "]" if depth == 0 => return false,
+            ")" | "]" => depth -= 1,
+            "|" if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    depth == 0
+}
