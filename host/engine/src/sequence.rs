@@ -262,10 +262,10 @@ impl Sequence {
     /// Starts the work for the mask while the step runs, where all tokens before the next one are
     /// known.
     pub(crate) fn prepare_mask(&mut self) {
-        if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0) {
-            if let Err(error) = guarded(|| mask.prepare(&self.draft)) {
-                self.fail_mask(error);
-            }
+        if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0)
+            && let Err(error) = guarded(|| mask.prepare(&self.draft))
+        {
+            self.fail_mask(error);
         }
     }
 

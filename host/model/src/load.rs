@@ -68,9 +68,10 @@ impl Model {
         let grammars = Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars));
         let grammars = Arc::new(grammars);
         if options.call_form != CallForm::Free && source.info().constraints.masks && source.generates() {
-            match parsers.current().template() {
-                Some(_) => grammars.prepare(),
-                None => tracing::info!(model = %label, "{UNHELD}"),
+            if parsers.current().template().is_some() {
+                grammars.prepare();
+            } else {
+                tracing::info!(model = %label, "{UNHELD}");
             }
         }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -1,7 +1,7 @@
 //! Cases of the benchmark: a request, and a text that satisfies it.
 
 use contract::ToolKind;
-use grammar::{Demand, ToolChoice, ToolDefinition};
+use grammar::{CallForm, Demand, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::schemas;
@@ -36,6 +36,8 @@ pub(crate) fn all() -> Vec<Case> {
             json: None,
         },
         answer("json_object", &any, &schemas::any_object()),
+        plain("prose, 2 plain tools", 2),
+        plain("prose, 40 plain tools", TOOLS),
         Case {
             name: "prose, strict tools",
             demand: with_tools(STRICT_TOOLS, true),
@@ -43,6 +45,16 @@ pub(crate) fn all() -> Vec<Case> {
             json: None,
         },
     ]
+}
+
+/// Thoughts, an answer, and a call that has its envelope only.
+fn plain(name: &'static str, tools: usize) -> Case {
+    Case {
+        name,
+        demand: Demand { call_form: CallForm::Envelope, ..with_tools(tools, false) },
+        text: format!("<think>\n{}</think>\n\n{}{}", PROSE.repeat(2), PROSE.repeat(3), call(tools - 1)),
+        json: None,
+    }
 }
 
 fn answer(name: &'static str, schema: &Value, instance: &Value) -> Case {
@@ -64,8 +76,7 @@ fn with_tools(count: usize, strict: bool) -> Demand {
         tools: (0..count).map(tool).collect(),
         tool_choice: ToolChoice::Auto,
         parallel_tool_calls: true,
-        response_schema: None,
-        response_grammar: None,
+        ..Demand::default()
     }
 }
 

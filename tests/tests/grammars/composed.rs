@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use grammar::{Template, ToolChoice};
+use grammar::{CallForm, Demand, Template, ToolChoice};
 
 use super::oracle::{Format, Markers};
 use super::requests::{of, tool};
@@ -151,4 +151,37 @@ fn undeclared_keys_end_where_the_format_ends_them() {
             assert!(walker.accepts(&[(true, call.to_owned())]).is_some(), "{call}, {markers:?}");
         }
     }
+}
+
+#[test]
+fn an_envelope_allows_what_is_quoted_and_what_values_hold() {
+    let tools = vec![tool("f", r#"{"type":"object","properties":{"path":{}},"additionalProperties":false}"#)];
+    let request = Demand { call_form: CallForm::Envelope, ..of(tools, ToolChoice::Auto) };
+    let xml =
+        "<parameter=path>\n<function=g>\n</parameter>\n  <x/>\n</function>\n</parameter>\n</function>\n";
+    for (name, markers, pieces) in [
+        ("qwen3", Markers::Text, vec![(false, "Calls begin with `<tool_call>`.".to_owned())]),
+        ("qwen3", Markers::Tokens, vec![(false, "<tool_call> is spelled out.".to_owned())]),
+        (
+            "qwen3-coder",
+            Markers::Tokens,
+            vec![
+                (true, "<tool_call>".to_owned()),
+                (false, format!("\n<function=f>\n{xml}")),
+                (true, "</tool_call>".to_owned()),
+            ],
+        ),
+        ("qwen3-coder", Markers::Tokens, vec![(false, format!("<function=f>\n{xml}"))]),
+    ] {
+        let format = format(name);
+        let lark =
+            format.grammar(&request, markers).expect("it can be followed").expect("it has an envelope");
+        let walker = format.walker(&lark, markers).expect("a grammar");
+        assert!(walker.accepts(&pieces).is_some(), "{name}, {markers:?}: {pieces:?}\n{lark}");
+    }
+    let undeclared = [(false, "<function=g>\n</function>".to_owned())];
+    let format = format("qwen3-coder");
+    let lark =
+        format.grammar(&request, Markers::Tokens).expect("it can be followed").expect("it has an envelope");
+    assert!(format.walker(&lark, Markers::Tokens).expect("a grammar").accepts(&undeclared).is_none());
 }

@@ -11,6 +11,7 @@ mod histories;
 mod hostile_grammars;
 mod long_prompts;
 mod models;
+mod plain_calls;
 mod protocols;
 mod refusals;
 mod refused_bodies;

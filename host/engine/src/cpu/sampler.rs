@@ -78,8 +78,17 @@ impl Sampler {
 
     fn copy_masked(&mut self, logits: &[f32], mask: &[u32]) {
         for (word, logits) in mask.iter().zip(logits.chunks(32)) {
-            let bits = logits.iter().enumerate().map(|(bit, logit)| (word >> bit & 1 == 1, logit));
-            self.row.extend(bits.map(|(may_come, logit)| if may_come { *logit } else { f32::NEG_INFINITY }));
+            match *word {
+                // Most words of a mask are one or the other: nearly all may come in text, little in calls.
+                u32::MAX => self.row.extend_from_slice(logits),
+                0 => self.row.resize(self.row.len() + logits.len(), f32::NEG_INFINITY),
+                word => {
+                    let bits = logits.iter().enumerate().map(|(bit, logit)| (word >> bit & 1 == 1, logit));
+                    let kept =
+                        bits.map(|(may_come, logit)| if may_come { *logit } else { f32::NEG_INFINITY });
+                    self.row.extend(kept);
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::error::{GenerationError, MaskError, SubmitError};
 use crate::generation::{Finish, GenerationRequest, TokenMask};
 use crate::options::LocalOptions;
-use crate::runner::{RunError, Runner};
+use crate::runner::{RunError, Runner, RunnerShape};
 use crate::speculation::SpeculationOptions;
 
 fn options() -> LocalOptions {
@@ -273,4 +273,61 @@ fn a_mask_that_panics_ends_its_own_sequence_only() {
     good.read(9);
     assert!(matches!(bad.finish, Some(Finish::Error(text)) if text.to_string().contains("lost the thread")));
     assert_eq!(good.tokens, alone(&request([1], 5)));
+}
+
+/// A mask that allows the first `good` tokens, and then fails in one way or another.
+#[derive(Debug)]
+struct GivesWay {
+    good: usize,
+    taken: usize,
+    panics: bool,
+}
+
+impl GivesWay {
+    fn failed(&self) -> Result<(), MaskError> {
+        assert!(!self.panics || self.taken < self.good, "lost the thread");
+        if self.taken < self.good { Ok(()) } else { Err(MaskError::Unsatisfiable) }
+    }
+}
+
+impl TokenMask for GivesWay {
+    fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError> {
+        if self.taken >= self.good {
+            mask.fill(0);
+        }
+        self.failed()
+    }
+
+    fn advance(&mut self, _: u32) -> Result<(), MaskError> {
+        self.taken += 1;
+        Ok(())
+    }
+
+    fn validate(&mut self, tokens: &[u32]) -> usize {
+        tokens.len()
+    }
+
+    fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
+        self.taken -= tokens;
+        Ok(())
+    }
+
+    fn gives_way(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn sequence_goes_on_where_its_failed_mask_gives_way() {
+    for (good, panics) in [(0, false), (0, true), (3, false), (3, true)] {
+        for ahead in [0, 1] {
+            let mut rig = Rig::new(RunnerShape { ahead, ..shape(100, 4) }, LocalOptions::default());
+            let mask = Box::new(GivesWay { good, taken: 0, panics });
+            let mut one = rig.submit(GenerationRequest { mask: Some(mask), ..request([1], 9) });
+            rig.run();
+            one.read(99);
+            assert_eq!((one.tokens, one.finish), (alone(&request([1], 9)), Some(Finish::Length)));
+            assert_eq!(rig.scheduler.stats().lost_masks, 1, "{good} {panics} {ahead}");
+        }
+    }
 }

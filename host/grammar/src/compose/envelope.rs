@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Composer;
+use crate::lark::escape;
 use crate::template::check::marker;
 use crate::template::{Template, Word};
 
@@ -30,6 +31,20 @@ impl Template {
         shapes.chain(&head).filter_map(index).collect()
     }
 
+    /// Regular expression of the marker that begins a call, where it is text, and a character behind
+    /// it with which no call goes on: there the parser takes the marker for text. `apart` are the
+    /// markers with tokens in them.
+    pub(super) fn quoted(&self, apart: &BTreeSet<usize>) -> Option<String> {
+        let head = self.head();
+        let begins = index(head.first()?).filter(|marker| !apart.contains(marker))?;
+        let has_gap = head.get(1).is_some_and(|word| word.is_name("gap"));
+        let Word::Text(next) = head.get(if has_gap { 3 } else { 1 })? else { return None };
+        let first = self.openers().into_iter().filter_map(|marker| self.literals[marker].chars().next());
+        let left_out: String = first.chain(next.chars().find(|char| *char != '\\')).map(escape).collect();
+        let marker: String = self.literals[begins].chars().map(escape).collect();
+        Some(format!(r"{marker}[^\s{left_out}]"))
+    }
+
     /// What stands before a call's arguments, with what stands before all calls.
     fn head(&self) -> Vec<Word> {
         let section = self.rule("section").map(|words| before(words, &["calls"])).unwrap_or_default();
@@ -42,11 +57,11 @@ impl<'a> Composer<'a> {
     /// How a call is held whose values nothing bounds; `None` where the whole call is.
     pub(super) fn open_call(&self) -> Option<OpenCall<'a>> {
         let values = self.template.directives.value.as_deref().unwrap_or_default();
-        if !self.turn.is_envelope || !values.iter().any(|index| self.lark.can_spell(*index)) {
+        if !self.turn.is_envelope || values.iter().all(|index| self.apart.contains(index)) {
             return None;
         }
         let mut lead = self.template.head();
-        let is_text = |word: &Word| index(word).is_some_and(|index| self.lark.can_spell(index));
+        let is_text = |word: &Word| index(word).is_some_and(|index| !self.apart.contains(&index));
         let has_name =
             |words: &[Word]| words.iter().any(|word| word.is_name("name") || word.is_name("json_name"));
         let text = lead.iter().position(is_text).filter(|text| !has_name(&lead[..*text]));
@@ -55,7 +70,7 @@ impl<'a> Composer<'a> {
             return None;
         }
         let behind = self.template.rule("call").into_iter().chain(self.template.rule("section")).flatten();
-        let ends = behind.filter(|word| index(word).is_some_and(|index| !self.lark.can_spell(index)));
+        let ends = behind.filter(|word| index(word).is_some_and(|index| self.apart.contains(&index)));
         let ends = ends.filter(|word| !lead.contains(word) && !head.contains(word));
         let ends =
             ends.filter_map(|word| if let Word::Name(name) = word { Some(name.as_str()) } else { None });
@@ -72,9 +87,8 @@ impl<'a> Composer<'a> {
         let head = self.template.head();
         let begins = |marker: usize| head.iter().filter_map(index).any(|index| index == marker);
         let is_stop = |marker: usize| stops.iter().any(|stop| usize::try_from(*stop) == Ok(marker));
-        let others = (0..self.template.literals.len())
-            .filter(|marker| !self.lark.can_spell(*marker) && !begins(*marker) && !is_stop(*marker));
-        let others: Vec<String> = others.map(|marker| self.lark.marker(marker)).collect();
+        let others = self.apart.iter().filter(|marker| !begins(**marker) && !is_stop(**marker));
+        let others: Vec<String> = others.map(|marker| self.lark.marker(*marker)).collect();
         let prose = if others.is_empty() {
             "text".to_owned()
         } else {
@@ -121,9 +135,8 @@ fn is_closed(words: &[Word]) -> bool {
         let Word::Other(sign) = word else { continue };
         match sign.as_str() {
             "(" | "[" => depth += 1,
-            ")" | "]" if depth == 0 => return false,
+            ")" | "]" | "|" if depth == 0 => return false,
             ")" | "]" => depth -= 1,
-            "|" if depth == 0 => return false,
             _ => {}
         }
     }

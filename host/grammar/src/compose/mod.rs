@@ -6,6 +6,8 @@ mod notation;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use contract::ToolKind;
 
 use crate::Demand;
@@ -55,7 +57,11 @@ impl Template {
         let markers: Vec<_> = self.literals.iter().map(String::as_str).zip(ids).collect();
         let are_tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
         let indices: Vec<u32> = are_tokens.map(|(index, _)| index).collect();
-        let composer = Composer::new(self, &turn, &indices);
+        let has_token = |(literal, id): &(&str, Option<u32>)| {
+            id.is_some() || tokens.inner.iter().any(|(token, _)| literal.contains(token))
+        };
+        let apart = (0..).zip(&markers).filter(|(_, marker)| has_token(marker)).map(|(index, _)| index);
+        let composer = Composer::new(self, &turn, &indices, apart.collect());
         // A marker that has to be a token is one that text needn't be kept from spelling.
         let missing = markers.iter().find(|(_, id)| id.is_none() && self.directives.tokens == Tokens::All);
         let composer = composer.map_err(|error| missing.map_or(error, |(literal, _)| no_token(literal)))?;
@@ -89,14 +95,24 @@ struct Composer<'a> {
     template: &'a Template,
     turn: &'a DemandedTurn<'a>,
     lark: Lark,
+    /// Indices of the markers that are tokens, or have one in them.
+    apart: BTreeSet<usize>,
 }
 
 impl<'a> Composer<'a> {
-    /// Begins a grammar with the rules of text. `tokens` are the markers that are tokens.
-    fn new(template: &'a Template, turn: &'a DemandedTurn<'a>, tokens: &[u32]) -> Result<Self, String> {
+    /// Begins a grammar with the rules of text. `tokens` are the markers that are tokens, and `apart`
+    /// those that have one in them, too.
+    fn new(
+        template: &'a Template,
+        turn: &'a DemandedTurn<'a>,
+        tokens: &[u32],
+        apart: BTreeSet<usize>,
+    ) -> Result<Self, String> {
         let directives = &template.directives;
         let needs_token = directives.input == Some(InputEnd::Token) && turn.inputs().next().is_some();
-        let markers = Markers { tokens, have_to_be: directives.tokens == Tokens::All || needs_token };
+        let quoted: Vec<String> = template.quoted(&apart).filter(|_| turn.is_envelope).into_iter().collect();
+        let have_to_be = directives.tokens == Tokens::All || needs_token;
+        let markers = Markers { tokens, have_to_be, quoted: &quoted };
         let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
         let active = alone.or_else(|| directives.texts.get("text")).cloned();
         let mut active = active.unwrap_or_else(|| (0..template.literals.len()).collect());
@@ -119,7 +135,7 @@ impl<'a> Composer<'a> {
                 _ => lark.input(input),
             }
         }
-        Ok(Self { template, turn, lark })
+        Ok(Self { template, turn, lark, apart })
     }
 
     fn whole(mut self, demand: &Demand, stops: &[u32]) -> Result<String, String> {

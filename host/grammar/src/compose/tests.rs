@@ -2,7 +2,7 @@
 
 use super::MarkerTokens;
 use crate::lark::tests::forced;
-use crate::{Demand, Template, ToolChoice, ToolDefinition};
+use crate::{CallForm, Demand, Template, ToolChoice, ToolDefinition};
 
 const MARKERS: [&str; 4] = ["<call>", "</call>", "<|\"|>", "<turn>"];
 /// Gemma's notation: bare keys, and strings between markers.
@@ -155,4 +155,43 @@ fn template_and_request_that_multiply_are_refused() {
     assert!(compose(&template, &demand(60)).is_ok());
     let error = compose(&template, &demand(100)).unwrap_err();
     assert_eq!(error, "its grammar has more than 4194304 bytes, the most that are allowed");
+}
+
+/// JSON between markers, and raw values behind a head.
+const JSON: &str = "before: (marker_2 text marker_3)?
+call: marker_0 gap? \"{\\\"name\\\": \" json_name \", \\\"arguments\\\": \" arguments \"}\" gap? marker_1
+";
+const RAW: &str = "%value 3
+call: marker_0 gap? marker_2 name \">\" gap? parameters gap? marker_1
+parameter: \"<\" key \">\" value marker_3 gap?
+";
+
+/// The grammar of an envelope, where the markers have these ids.
+fn envelope(template: &str, ids: [Option<u32>; 4]) -> String {
+    let markers = ["<call>", "</call>", "<f=", "</v>"];
+    let template = Template::parse(template, &markers).unwrap_or_else(|error| panic!("{error}"));
+    let free = Demand { tool_choice: ToolChoice::Auto, call_form: CallForm::Envelope, ..forced("{}") };
+    let tools = free.tools.iter().map(|tool| ToolDefinition { strict: false, ..tool.clone() }).collect();
+    let tokens = MarkerTokens { ids: &ids, inner: &[], stops: &[] };
+    template.compose(&Demand { tools, ..free }, tokens).unwrap().expect("calls have an envelope")
+}
+
+#[test]
+fn an_envelope_leaves_all_else_as_it_comes() {
+    let tokens = envelope(JSON, [Some(7), Some(8), Some(9), Some(10)]);
+    assert!(tokens.starts_with("start: prose (calls prose)*\n"), "{tokens}");
+    assert!(tokens.contains("\nprose: text ((marker_1 | marker_2 | marker_3) text)*\n"), "{tokens}");
+    assert!(tokens.contains("\ntext: /(?s:.+)/?\n"), "{tokens}");
+    let text = envelope(JSON, [None; 4]);
+    assert!(text.contains("\nprose: text\n"), "{text}");
+    // A marker behind which no call goes on is quoted.
+    assert!(text.contains("\nTEXT_OTHER_0: /<call>[^\\s<\\{]/\n"), "{text}");
+}
+
+#[test]
+fn only_the_head_of_a_call_is_held_where_text_ends_raw_values() {
+    let head = envelope(RAW, [Some(7), Some(8), None, None]);
+    assert!(head.contains("\ncalls: (marker_0 gap ?)? call /(?s:.+)/? (marker_1)?\n"), "{head}");
+    let whole = envelope(RAW, [Some(7), Some(8), Some(9), Some(10)]);
+    assert!(whole.contains("\ncalls: call (gap? call)*\n"), "{whole}");
 }

@@ -29,5 +29,5 @@ pub(crate) use parameters::{ParameterList, Spelling, Value, parameter_list};
 pub(crate) use safe::{may_be, without};
 pub use schema::response_json;
 pub(crate) use schema::{ANNOTATIONS, Follow, prepared};
-pub(crate) use text::Forbidden;
+pub(crate) use text::{Forbidden, escape};
 pub(crate) use writer::{Lark, Markers, json, literal};

@@ -23,7 +23,7 @@ pub(crate) fn forced(schema: &str) -> Demand {
 }
 
 fn lark() -> Lark {
-    Lark::new(&["<a>", "</a>"], Markers { tokens: &[], have_to_be: false }, vec![0, 1])
+    Lark::new(&["<a>", "</a>"], Markers { tokens: &[], have_to_be: false, quoted: &[] }, vec![0, 1])
         .expect("text can be kept from spelling them")
 }
 

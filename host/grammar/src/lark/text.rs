@@ -160,7 +160,7 @@ fn class(left_out: &[char]) -> String {
 
 /// A character as a regular expression; angle brackets stay bare, escaped ones would be word
 /// boundaries.
-pub(super) fn escape(char: char) -> String {
+pub(crate) fn escape(char: char) -> String {
     let mut escaped = String::new();
     match char {
         '<' | '>' | '_' | '"' | '\'' | ' ' | '=' | ':' | ',' | ';' | '!' | '%' | '@' | '`' => {

@@ -9,12 +9,15 @@ use crate::GRAMMAR_BYTES;
 
 /// Which of a grammar's markers are tokens, and which are text: neither free text nor JSON among
 /// the markers spells a marker that is text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Markers<'a> {
     /// Indices of those that are tokens.
     pub(crate) tokens: &'a [u32],
     /// Whether all that the grammar names have to be tokens.
     pub(crate) have_to_be: bool,
+    /// Regular expressions of texts that a message may have though they begin with a marker: the
+    /// format doesn't go on that way.
+    pub(crate) quoted: &'a [String],
 }
 
 /// A grammar being written. Rules that [`Lark::start`] doesn't reach cost nothing.
@@ -76,7 +79,7 @@ impl Lark {
             active: active.clone(),
             rules: String::new(),
         };
-        lark.text("text", active)?;
+        lark.text_or("text", active, markers.quoted)?;
         lark.rule("gap", r"/[ \t\r\n]{1,8}/");
         lark.rule("key", r#"/[^<>="\s]{1,64}/"#);
         lark.rule("INTEGER", r"/-?(?:0|[1-9][0-9]{0,18})/");
@@ -125,6 +128,16 @@ impl Lark {
         name: &str,
         markers: impl IntoIterator<Item = usize>,
     ) -> Result<(), String> {
+        self.text_or(name, markers, &[])
+    }
+
+    /// [`Self::text`], which may also have texts of these regular expressions.
+    fn text_or(
+        &mut self,
+        name: &str,
+        markers: impl IntoIterator<Item = usize>,
+        others: &[String],
+    ) -> Result<(), String> {
         let forbidden = self.forbidden(markers)?;
         if forbidden.is_empty() {
             self.rule(name, r"/(?s:.+)/?");
@@ -133,13 +146,13 @@ impl Lark {
         let terminal = name.to_ascii_uppercase();
         let _ = writeln!(self.rules, "{terminal}_PIECE: /{}/", forbidden.piece());
         let _ = writeln!(self.rules, "{terminal}_TAIL: /{}/", forbidden.tail());
-        self.rule(name, &format!("{terminal}_PIECE* {terminal}_TAIL?"));
+        let mut pieces = format!("{terminal}_PIECE");
+        for (at, other) in others.iter().enumerate() {
+            let _ = writeln!(self.rules, "{terminal}_OTHER_{at}: /{other}/");
+            let _ = write!(pieces, " | {terminal}_OTHER_{at}");
+        }
+        self.rule(name, &format!("({pieces})* {terminal}_TAIL?"));
         Ok(())
-    }
-
-    /// Whether text can spell marker `index`.
-    pub(crate) fn can_spell(&self, index: usize) -> bool {
-        self.spelt.contains(&index)
     }
 
     /// The grammar of which `body` is the whole turn.

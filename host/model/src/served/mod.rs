@@ -278,10 +278,12 @@ impl Model {
         starting.await.map_err(|error: StartError| error.of(demand))
     }
 
-    /// The job, its calls held as the model's are, if it can be done.
+    /// The job, its calls held as the model's are, if it can be done. What was recorded is played as
+    /// it is.
     fn held(&self, mut job: Job) -> Result<Job, StartError> {
         self.check(&job)?;
-        if self.served.source.generates() && self.takes_masks() && job.takes_a_form() {
+        let is_new = self.served.source.generates() && self.context.playback().is_none();
+        if is_new && self.takes_masks() && job.takes_a_form() {
             job.demand.call_form = self.served.call_form;
         }
         Ok(job)
