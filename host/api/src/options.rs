@@ -203,6 +203,14 @@ pub(crate) fn template_arguments(
     Ok(arguments)
 }
 
+/// Adds that the model is asked not to think, if it may have no tokens of reasoning, unless the request
+/// has set that argument itself.
+pub(crate) fn add_budget(arguments: &mut Vec<(String, serde_json::Value)>, budget: Option<u32>) {
+    if budget == Some(0) && arguments.iter().all(|(name, _)| name != "enable_thinking") {
+        arguments.push(("enable_thinking".to_owned(), false.into()));
+    }
+}
+
 /// Adds `verbosity`, unless the request has set that argument itself.
 pub(crate) fn add_verbosity(arguments: &mut Vec<(String, serde_json::Value)>, verbosity: Option<&str>) {
     if let Some(verbosity) = verbosity

@@ -11,6 +11,9 @@ pub struct Demand {
     pub tool_choice: ToolChoice,
     /// Whether several calls in one turn are allowed.
     pub parallel_tool_calls: bool,
+    /// Whether reasoning is told from what follows it, so that it can be ended from outside. It comes
+    /// once then, at the turn's beginning, and ends before the turn does.
+    pub bounds_reasoning: bool,
     /// How far calls are held of which the request demands nothing: said by who serves the model.
     pub call_form: CallForm,
     /// JSON schema that the answer must satisfy, unless it is a call.

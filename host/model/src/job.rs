@@ -24,6 +24,8 @@ pub struct Job {
     /// Whether the prompts are shown before their answers, with log-probabilities if `logprobs`
     /// asks for them ([`super::Echo`]).
     pub echo: bool,
+    /// Most tokens of reasoning, behind which it ends; `None`: no bound of its own.
+    pub reasoning_budget: Option<u32>,
     /// Most generated tokens; `None`: as many as the context has room for.
     pub max_output_tokens: Option<u32>,
     /// Treatment of a prompt that is too long.

@@ -89,6 +89,7 @@ impl Model {
             parsers,
             fault_policy: options.fault_policy,
             call_form: options.call_form,
+            reasoning_budgets: options.reasoning_budgets.clone(),
             source,
             defaults,
             limits: limits.clone(),

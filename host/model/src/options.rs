@@ -53,6 +53,9 @@ pub struct ModelOptions {
     pub fault_policy: FaultPolicy,
     /// How far calls are held of which a request demands nothing, of a local engine.
     pub call_form: CallForm,
+    /// Most tokens of reasoning by effort (`default` for all that aren't listed), where a request sets
+    /// no bound, of a local engine.
+    pub reasoning_budgets: Vec<(String, u32)>,
     /// Source of tokens.
     pub engine: EngineChoice,
     /// Kind of the remote engines; `None`: each is probed.
@@ -101,6 +104,7 @@ impl ModelOptions {
             parser_pins: Vec::new(),
             fault_policy: FaultPolicy::Continue,
             call_form: CallForm::Envelope,
+            reasoning_budgets: Vec::new(),
             engine,
             engine_kind: None,
             engine_key: None,

@@ -56,6 +56,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
         &[
             "plugins",
             "tool_calls",
+            "reasoning_budget",
             "parser_option",
             "parser_sha256",
             "parser_cache",

@@ -16,7 +16,7 @@ use super::engines::EngineArguments;
 use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
 use super::settings_file;
-use super::values::{call_form, fault_policy, key_value, number, parsed, speculation, text};
+use super::values::{budget, call_form, fault_policy, key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -57,6 +57,11 @@ pub(super) struct ModelArguments {
     /// [default: envelope].
     #[arg(long, value_name = "[NAME=]free|envelope|schema", value_parser = for_model(call_form))]
     tool_calls: Vec<ForModel<CallForm>>,
+    /// Most tokens of reasoning for requests of this effort that set no bound themselves, on the local
+    /// engine (repeatable); `default` is for requests that name no effort, and for efforts that have
+    /// no bound of their own here [default: none].
+    #[arg(long, value_name = "[NAME=]EFFORT=TOKENS", value_parser = pair_for_model(budget))]
+    reasoning_budget: Vec<ForModel<(String, u32)>>,
     #[command(flatten)]
     drafts: DraftArgument,
     /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or
@@ -152,6 +157,7 @@ impl ModelArguments {
         let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
         let faults = PerModel::single("--parser-fault", &self.parser_fault, &names)?;
         let call_forms = PerModel::single("--tool-calls", &self.tool_calls, &names)?;
+        let budgets = PerModel::list("--reasoning-budget", &self.reasoning_budget, &names)?;
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let remote = self.remote_engines.per_model(&names)?;
         let load = self.load.per_model(&names)?;
@@ -174,6 +180,7 @@ impl ModelArguments {
                 parser_pins: pins.all(model).cloned().collect(),
                 fault_policy: faults.one(model).copied().unwrap_or_default(),
                 call_form: call_forms.one(model).copied().unwrap_or(CallForm::Envelope),
+                reasoning_budgets: budgets.all(model).cloned().collect(),
                 engine: engines[model].clone(),
                 engine_kind: remote.kind(model),
                 engine_key: remote.key(model),

@@ -164,6 +164,16 @@ pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
         _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
+/// Parses `--reasoning-budget`: an effort, or `default`, and its tokens.
+pub(super) fn budget(text: &str) -> Result<(String, u32), String> {
+    const EFFORTS: [&str; 8] = ["default", "none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    let (effort, tokens) = key_value(text).map_err(|_| "expected EFFORT=TOKENS".to_owned())?;
+    if !EFFORTS.contains(&effort.as_str()) {
+        return Err(format!("{effort} is none of {}", EFFORTS.join(", ")));
+    }
+    Ok((effort, number(0..=u32::MAX.into())(&tokens)?))
+}
+
 /// A share from 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));

@@ -16,7 +16,7 @@ mod tables;
 use grammar::{Demand, ToolChoice};
 use oracle::{Format, Markers};
 use registry::Inputs;
-use requests::{Expected, requests};
+use requests::{Expected, plain, requests};
 
 const SEEDS: u64 = 12;
 /// Number of seeds for each table of `response-template`, of which there are many.
@@ -44,7 +44,7 @@ fn format(name: &str) -> Format {
 /// What is demanded of a format. Where any arguments may be nested so deep that a random walk finds
 /// no end, tools are strict and describe theirs.
 fn demands(format: &Format) -> Vec<(&'static str, Demand, Expected)> {
-    let mut demands = [requests(), inputs::requests(format.traits.inputs)].concat();
+    let mut demands = [requests(), plain(), inputs::requests(format.traits.inputs)].concat();
     if format.traits.nests {
         demands.retain(|(_, _, expected)| !matches!(expected, Expected::Free));
         for (_, request, _) in &mut demands {

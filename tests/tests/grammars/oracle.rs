@@ -232,6 +232,7 @@ impl Format {
                 names_are_declared(request, &items)
             }
             CallForm::Envelope => satisfies(request, &items, self),
+            _ if request.bounds_reasoning => satisfies(request, &items, self),
             _ => satisfies(request, &items, self).and_then(|()| leaks.collect()),
         };
         judged.map_err(|error| format!("{error}: {items:?}"))

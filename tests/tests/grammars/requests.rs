@@ -52,14 +52,26 @@ pub(crate) fn of(tools: Vec<ToolDefinition>, tool_choice: ToolChoice) -> Demand 
     Demand { tools, tool_choice, parallel_tool_calls: true, ..Demand::default() }
 }
 
+/// Requests that demand nothing, whose calls have a form all the same, or whose reasoning has a bound.
+pub(crate) fn plain() -> Vec<(&'static str, Demand, Expected)> {
+    let tools = || vec![tool("get_weather", WEATHER), tool("open", OPEN), tool("empty", EMPTY)];
+    let held = |call_form| Demand { call_form, ..of(tools(), ToolChoice::Auto) };
+    let envelope = || held(CallForm::Envelope);
+    let no_tools = of(vec![], ToolChoice::Auto);
+    let demands = [
+        ("calls have an envelope", envelope()),
+        ("one call has an envelope", Demand { parallel_tool_calls: false, ..envelope() }),
+        ("calls follow the schemas", held(CallForm::Schema)),
+        ("reasoning has a bound", Demand { bounds_reasoning: true, ..envelope() }),
+        ("reasoning has a bound, no tools", Demand { bounds_reasoning: true, ..no_tools }),
+    ];
+    demands.map(|(name, demand)| (name, demand, Expected::Constrained)).into()
+}
+
 pub(crate) fn requests() -> Vec<(&'static str, Demand, Expected)> {
     use Expected::{Constrained, Either, Free, Refused};
     use ToolChoice::{Auto, None as Never, Required};
     let several = || vec![tool("get_weather", WEATHER), strict("nested", NESTED), strict("enums", ENUMS)];
-    let plain = |call_form| {
-        let tools = vec![tool("get_weather", WEATHER), tool("open", OPEN), tool("empty", EMPTY)];
-        Demand { call_form, ..of(tools, Auto) }
-    };
     let odd_names = vec![strict("a.b-c_d", WEATHER), strict("start", ENUMS), strict("TEXT_PIECE", NESTED)];
     let foreign = vec![strict("ünï", ENUMS), strict("q\"uote\\|/", NESTED)];
     let spaced = vec![
@@ -83,13 +95,6 @@ pub(crate) fn requests() -> Vec<(&'static str, Demand, Expected)> {
             Constrained,
         ),
         ("strict tools may be called", of(several(), Auto), Constrained),
-        ("calls have an envelope", plain(CallForm::Envelope), Constrained),
-        (
-            "one call has an envelope",
-            Demand { parallel_tool_calls: false, ..plain(CallForm::Envelope) },
-            Constrained,
-        ),
-        ("calls follow the schemas", plain(CallForm::Schema), Constrained),
         ("one strict tool may be called", single(Auto), Constrained),
         ("odd names", of(odd_names, Required), Constrained),
         ("names beyond ASCII", of(foreign, Required), Either("name")),

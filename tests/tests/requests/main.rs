@@ -3,6 +3,7 @@
 
 mod bad_requests;
 mod base_model;
+mod budgets;
 mod constraints;
 mod contents;
 mod cost;

@@ -68,7 +68,11 @@ table! {
         ]));
         THINKING: Field<Object<'_>> =
             Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins")
-                .of(Shape::Object(&[TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row()]));
+                .of(Shape::Object(&[
+                    TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row(),
+                    BUDGET_TOKENS.row(),
+                ]));
+        THINKING_BUDGET;
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         TOP_LOGPROBS: Field<UpTo> = Field::up_to("top_logprobs", 0, 20, "needs `logprobs: true`");
         Row::ignored("user", "about the user, for abuse");

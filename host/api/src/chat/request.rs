@@ -92,6 +92,7 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
             ..Demand::default()
         },
         template_arguments: template_arguments(body, defaults)?,
+        reasoning_budget: budget(body)?,
         sampling: SamplingRequest { n, ..options::sampling(body, max_output_tokens, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
         raw: body.get(fields::RETURN_TOKEN_IDS)?.unwrap_or(false),
@@ -113,6 +114,13 @@ fn check_modalities(body: &Object<'_>) -> Result<(), ApiError> {
     }
 }
 
+/// Most tokens of reasoning, by the field of vLLM or that of `thinking`.
+fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
+    let of_thinking = |thinking: Object<'_>| thinking.get(fields::BUDGET_TOKENS);
+    let other = body.get(fields::THINKING)?.map_or(Ok(None), of_thinking)?;
+    Ok(body.get(fields::THINKING_BUDGET)?.or(other))
+}
+
 /// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
 fn template_arguments(
     body: &Object<'_>,
@@ -121,6 +129,7 @@ fn template_arguments(
     let effort = body.get(fields::REASONING_EFFORT)?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
     options::add_verbosity(&mut arguments, body.get(fields::VERBOSITY)?);
+    options::add_budget(&mut arguments, budget(body)?);
     if let Some(thinking) = body.get(fields::THINKING)? {
         let thinks = options::thinking(&thinking)?;
         let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");

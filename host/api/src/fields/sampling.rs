@@ -132,6 +132,16 @@ table! {
     }
 }
 
+pub(crate) const THINKING_BUDGET: Field<u32> = Field::new(
+    "thinking_token_budget",
+    "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in vLLM)",
+);
+/// The same as a field of an object about thinking.
+pub(crate) const BUDGET_TOKENS: Field<u32> = Field::new(
+    "budget_tokens",
+    "most tokens of thinking, behind which it ends; 0: the model is asked not to think",
+);
+
 pub(crate) const RETURN_TOKEN_IDS: Field<bool> = Field::new(
     "return_token_ids",
     "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to each chunk the ids that are new (as in vLLM)",

@@ -100,7 +100,7 @@ table! {
         TYPE.of(Shape::OneOf(&["enabled", "adaptive", "between_tools", "disabled"]))
             .note("whether the model is asked to think");
         Row::ignored("block_binding", "thinking is read whatever its signature");
-        Row::warned("budget_tokens", "reasoning has no bound of its own");
+        BUDGET_TOKENS;
         Row::ignored("display", "thinking is always shown: a client that doesn't want to see it sends it back all the same");
     }
 }

@@ -85,6 +85,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
             ..Demand::default()
         },
         template_arguments: template_arguments(body, defaults)?,
+        reasoning_budget: budget(body)?,
         sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,
         ..Job::default()
     };
@@ -119,11 +120,17 @@ fn template_arguments(
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let effort = body.get(fields::OUTPUT_CONFIG)?.map_or(Ok(None), |config| config.get(fields::EFFORT))?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
+    options::add_budget(&mut arguments, budget(body)?);
     let thinks = thinks(body)?;
     if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
         arguments.push(("enable_thinking".to_owned(), thinks.into()));
     }
     Ok(arguments)
+}
+
+/// Most tokens of thinking.
+fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
+    body.get(fields::THINKING)?.map_or(Ok(None), |thinking| thinking.get(fields::BUDGET_TOKENS))
 }
 
 /// Whether the model may think: only if the request asks for it. Clients that don't ask take the

@@ -119,6 +119,8 @@ table! {
     pub(super) REASONING_FIELDS {
         Row::ignored("context", "the model's chat template decides which reasoning it sees again");
         EFFORT;
+        BUDGET: Field<u32> =
+            Field::new("max_tokens", "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in OpenRouter)");
         Row::warned("mode", "there is one");
         OLDER_SUMMARY: Field<&str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
         SUMMARY: Field<&str> =

@@ -90,6 +90,7 @@ pub(crate) fn parse(
             ..Demand::default()
         },
         template_arguments: template_arguments(body, &echo, defaults)?,
+        reasoning_budget: budget(body)?,
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
@@ -146,6 +147,11 @@ impl Include {
     }
 }
 
+/// Most tokens of reasoning.
+fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
+    body.get(fields::REASONING)?.map_or(Ok(None), |reasoning| reasoning.get(fields::BUDGET))
+}
+
 /// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those
 /// that they don't know.
 fn template_arguments(
@@ -156,6 +162,7 @@ fn template_arguments(
     let mut arguments =
         options::template_arguments(body, echo.reasoning.effort.as_deref(), &defaults.template_arguments)?;
     options::add_verbosity(&mut arguments, echo.text.verbosity.as_deref());
+    options::add_budget(&mut arguments, budget(body)?);
     Ok(arguments)
 }
 

@@ -77,17 +77,17 @@ fn options_reach_the_job() {
 
 #[test]
 fn the_model_thinks_if_it_is_asked_to() {
-    let budget = "thinking.budget_tokens ignored: reasoning has no bound of its own";
-    for (thinking, thinks, warned) in [
+    for (thinking, thinks, budget) in [
         (json!(null), false, None),
         (json!({ "type": "disabled" }), false, None),
         (json!({ "type": "adaptive" }), true, None),
         (json!({ "type": "adaptive", "display": "omitted" }), true, None),
-        (json!({ "type": "enabled", "budget_tokens": 2048 }), true, Some(budget)),
+        (json!({ "type": "enabled", "budget_tokens": 2048 }), true, Some(2048)),
+        (json!({ "type": "enabled", "budget_tokens": 0 }), false, Some(0)),
     ] {
         let (job, warnings) = job(messages::read, &with(&json!({ "thinking": thinking })));
         assert_eq!(job.template_arguments, [("enable_thinking".to_owned(), json!(thinks))]);
-        assert_eq!(warnings, warned.into_iter().collect::<Vec<_>>());
+        assert_eq!((job.reasoning_budget, warnings), (budget, Vec::<String>::new()));
     }
     let extra =
         json!({ "thinking": { "type": "disabled" }, "chat_template_kwargs": { "enable_thinking": true } });

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Composer;
-use crate::lark::escape;
+use crate::lark::{DemandedTurn, escape};
 use crate::template::check::marker;
 use crate::template::{Template, Word};
 
@@ -23,23 +23,24 @@ pub(super) struct OpenCall<'a> {
 impl Template {
     /// The markers that text must not spell: those that begin a call and, where the format has a
     /// shape of its own for turns that demand nothing, those of that shape.
-    pub(super) fn openers(&self) -> BTreeSet<usize> {
-        let head = self.head();
+    pub(super) fn openers(&self, turn: &DemandedTurn<'_>) -> BTreeSet<usize> {
+        let has_calls = !turn.tools.is_empty();
+        let head = self.head().into_iter().filter(|_| has_calls);
         let shapes = ["before", "free", "more"].into_iter().filter_map(|name| self.rule(name));
         let shapes = shapes.chain(self.own_rules().map(|(_, words)| words)).flatten();
-        let shapes = shapes.filter(|_| self.rule("free").is_some());
-        shapes.chain(&head).filter_map(index).collect()
+        let shapes = shapes.filter(|_| self.rule("free").is_some() || turn.bounds_reasoning);
+        shapes.cloned().chain(head).filter_map(|word| index(&word)).collect()
     }
 
     /// Regular expression of the marker that begins a call, where it is text, and a character behind
     /// it with which no call goes on: there the parser takes the marker for text. `apart` are the
     /// markers with tokens in them.
-    pub(super) fn quoted(&self, apart: &BTreeSet<usize>) -> Option<String> {
-        let head = self.head();
+    pub(super) fn quoted(&self, apart: &BTreeSet<usize>, turn: &DemandedTurn<'_>) -> Option<String> {
+        let head = if turn.is_envelope { self.head() } else { Vec::new() };
         let begins = index(head.first()?).filter(|marker| !apart.contains(marker))?;
         let has_gap = head.get(1).is_some_and(|word| word.is_name("gap"));
         let Word::Text(next) = head.get(if has_gap { 3 } else { 1 })? else { return None };
-        let first = self.openers().into_iter().filter_map(|marker| self.literals[marker].chars().next());
+        let first = self.openers(turn).into_iter().filter_map(|marker| self.literals[marker].chars().next());
         let left_out: String = first.chain(next.chars().find(|char| *char != '\\')).map(escape).collect();
         let marker: String = self.literals[begins].chars().map(escape).collect();
         Some(format!(r"{marker}[^\s{left_out}]"))
@@ -79,24 +80,26 @@ impl<'a> Composer<'a> {
 
     /// The whole turn, where the format has no shape of its own for it: text and calls, and between
     /// them the markers that begin no call, wherever they come. So reasoning may come again, and be
-    /// left open, as parsers read it.
-    pub(super) fn open_turn(&mut self, stops: &[u32]) -> Option<String> {
+    /// left open, as parsers read it; unless it has a bound.
+    pub(super) fn open_turn(&mut self, has_calls: bool, stops: &[u32]) -> Option<String> {
         if !self.turn.is_envelope || self.template.rule("free").is_some() {
             return None;
         }
-        let head = self.template.head();
-        let begins = |marker: usize| head.iter().filter_map(index).any(|index| index == marker);
-        let is_stop = |marker: usize| stops.iter().any(|stop| usize::try_from(*stop) == Ok(marker));
-        let others = self.apart.iter().filter(|marker| !begins(**marker) && !is_stop(**marker));
+        let mut left_out = self.template.openers(self.turn);
+        left_out.extend(stops.iter().filter_map(|stop| usize::try_from(*stop).ok()));
+        let others = self.apart.iter().filter(|marker| !left_out.contains(marker));
         let others: Vec<String> = others.map(|marker| self.lark.marker(*marker)).collect();
-        let prose = if others.is_empty() {
-            "text".to_owned()
-        } else {
-            format!("text (({}) text)*", others.join(" | "))
+        let others =
+            if others.is_empty() { String::new() } else { format!(" (({}) text)*", others.join(" | ")) };
+        self.lark.rule("prose", &format!("text{others}"));
+        let before = self.template.rule("before").filter(|_| self.turn.bounds_reasoning);
+        let before = before.map(|words| self.grouped(words)).unwrap_or_default();
+        let calls = match (has_calls, self.is_single()) {
+            (false, _) => String::new(),
+            (true, true) => format!("({} prose)?", self.calls_name()),
+            (true, false) => format!("({} prose)*", self.calls_name()),
         };
-        self.lark.rule("prose", &prose);
-        let (calls, times) = (self.calls_name(), if self.is_single() { "?" } else { "*" });
-        Some(format!("prose ({calls} prose){times}"))
+        Some(format!("{before} prose {calls}"))
     }
 
     /// Defines the rules of such calls. Behind the last one the turn may end at any place.

@@ -110,14 +110,14 @@ impl<'a> Composer<'a> {
     ) -> Result<Self, String> {
         let directives = &template.directives;
         let needs_token = directives.input == Some(InputEnd::Token) && turn.inputs().next().is_some();
-        let quoted: Vec<String> = template.quoted(&apart).filter(|_| turn.is_envelope).into_iter().collect();
+        let quoted: Vec<String> = template.quoted(&apart, turn).into_iter().collect();
         let have_to_be = directives.tokens == Tokens::All || needs_token;
         let markers = Markers { tokens, have_to_be, quoted: &quoted };
         let alone = directives.answer.as_ref().filter(|_| turn.tools.is_empty());
         let active = alone.or_else(|| directives.texts.get("text")).cloned();
         let mut active = active.unwrap_or_else(|| (0..template.literals.len()).collect());
         if turn.is_envelope {
-            let openers = template.openers();
+            let openers = template.openers(turn);
             active.retain(|index| openers.contains(index));
         }
         let mut lark = Lark::new(&template.literals, markers, active)?;
@@ -140,7 +140,13 @@ impl<'a> Composer<'a> {
 
     fn whole(mut self, demand: &Demand, stops: &[u32]) -> Result<String, String> {
         let calls = self.calls()?;
-        let answer = self.turn.answer(&self.lark)?;
+        let answer = match self.turn.answer(&self.lark)? {
+            // The shape of turns that demand nothing has calls in it.
+            None if !calls && self.turn.is_envelope && self.template.rule("free").is_some() => {
+                Some("text".to_owned())
+            }
+            answer => answer,
+        };
         let shape = match (&answer, calls) {
             (None, _) if self.turn.is_demanded() => Shape::Forced,
             (None, _) => Shape::Free,
@@ -154,10 +160,10 @@ impl<'a> Composer<'a> {
             self.lark.rule("answer", &answer);
         }
         self.own_rules();
-        if let Some(turn) = self.open_turn(stops) {
+        if let Some(turn) = self.open_turn(calls, stops) {
             return Ok(self.lark.start(&turn));
         }
-        let is_text = demand.response_schema.is_none() && demand.response_grammar.is_some();
+        let is_text = demand.response_schema.is_none();
         let body = self.body(shape, is_text);
         let before = self.template.rule("before").map(|words| self.grouped(words)).unwrap_or_default();
         Ok(self.lark.start(&format!("{before} {body}")))

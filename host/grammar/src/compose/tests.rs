@@ -179,7 +179,7 @@ fn envelope(template: &str, ids: [Option<u32>; 4]) -> String {
 #[test]
 fn an_envelope_leaves_all_else_as_it_comes() {
     let tokens = envelope(JSON, [Some(7), Some(8), Some(9), Some(10)]);
-    assert!(tokens.starts_with("start: prose (calls prose)*\n"), "{tokens}");
+    assert!(tokens.starts_with("start:  prose (calls prose)*\n"), "{tokens}");
     assert!(tokens.contains("\nprose: text ((marker_1 | marker_2 | marker_3) text)*\n"), "{tokens}");
     assert!(tokens.contains("\ntext: /(?s:.+)/?\n"), "{tokens}");
     let text = envelope(JSON, [None; 4]);

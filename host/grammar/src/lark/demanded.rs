@@ -22,6 +22,8 @@ pub(crate) struct DemandedTurn<'a> {
     /// Whether nothing of a call is demanded but its envelope, which nobody has asked for: what the
     /// parser reads some other way has to stay possible.
     pub(crate) is_envelope: bool,
+    /// Whether reasoning is told from what follows it.
+    pub(crate) bounds_reasoning: bool,
 }
 
 /// A tool that may be called.
@@ -48,7 +50,8 @@ pub(crate) enum Answer {
 
 /// Whether nothing is demanded of the turn.
 fn is_free(demand: &Demand) -> bool {
-    demand.response_schema.is_none()
+    !demand.bounds_reasoning
+        && demand.response_schema.is_none()
         && demand.response_grammar.is_none()
         && match demand.tool_choice {
             ToolChoice::None => true,
@@ -113,9 +116,8 @@ impl<'a> DemandedTurn<'a> {
         let is_asked = demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some());
         Ok(Self {
             several: demand.parallel_tool_calls && !named,
-            is_envelope: matches!(answer, Answer::Free)
-                && demand.call_form == CallForm::Envelope
-                && !is_asked,
+            is_envelope: matches!(answer, Answer::Free) && demand.call_form != CallForm::Schema && !is_asked,
+            bounds_reasoning: demand.bounds_reasoning,
             answer,
             tools: tools.into_iter().map(callable).collect::<Result<_, String>>()?,
         })

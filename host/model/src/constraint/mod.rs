@@ -14,7 +14,7 @@ use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job, SamplingRequest};
 use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::{ParserBinding, ParserRequest};
-use super::served::Served;
+use super::served::{Model, Served};
 use accounts::Caller;
 use mask::{GrammarError, Grammars, MaskStart, Need, json_grammar, text_grammar};
 use net::printable::printable;
@@ -22,7 +22,7 @@ use net::printable::printable;
 impl Job {
     /// Whether a grammar may have to be compiled for the job.
     pub(super) fn is_constrained(&self) -> bool {
-        self.demanding_field().is_some() || self.has_held_tools()
+        self.demanding_field().is_some() || self.has_form()
     }
 
     /// Field of the request that demands a constraint of the answer, if one does.
@@ -36,13 +36,15 @@ impl Job {
         }
     }
 
-    /// Whether a constraint is useful but optional: the model is free to call tools whose calls have
-    /// a form.
-    fn has_held_tools(&self) -> bool {
+    /// Whether a constraint is useful but optional: reasoning has a bound, or the model is free to
+    /// call tools whose calls have a form.
+    fn has_form(&self) -> bool {
         let is_held = |tool: &ToolDefinition| {
             tool.strict || tool.grammar.is_some() || self.demand.call_form != CallForm::Free
         };
-        self.demand.tool_choice == ToolChoice::Auto && self.demand.tools.iter().any(is_held)
+        let may_call_one =
+            self.demand.tool_choice == ToolChoice::Auto && self.demand.tools.iter().any(is_held);
+        may_call_one || self.demand.bounds_reasoning
     }
 
     /// Whether the request says itself that calls have a form.
@@ -51,11 +53,17 @@ impl Job {
             || self.demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
     }
 
-    /// Whether the answer may get a constraint that its request doesn't ask for: it is a model's turn
-    /// from its beginning, in which all that a grammar allows may come, and may end.
-    pub(super) fn takes_a_form(&self) -> bool {
+    /// Why the answer may get no constraint that its request doesn't ask for, if so: it has to be a
+    /// turn from its beginning, in which all that a grammar allows may come, and may end.
+    fn takes_no_form(&self) -> Option<&'static str> {
         let SamplingRequest { ignore_eos, min_tokens, bad_words, .. } = &self.sampling;
-        self.beginning == Beginning::Answer && !ignore_eos && *min_tokens == 0 && bad_words.is_empty()
+        if self.beginning != Beginning::Answer {
+            Some("the answer continues a text")
+        } else if *ignore_eos || *min_tokens > 0 || !bad_words.is_empty() {
+            Some("ignore_eos, min_tokens and bad_words leave no room for it")
+        } else {
+            None
+        }
     }
 
     fn may_call(&self) -> bool {
@@ -69,9 +77,9 @@ pub(super) enum AnswerConstraint {
     Free,
     /// Source of the constraint, for an engine that makes masks itself.
     Source(Arc<Constraint>),
-    /// Start of the masks, for an engine that takes masks, and the tokens that end reasoning if its
-    /// length is bounded.
-    Masks(Box<MaskStart>, Option<Arc<[u32]>>, Need),
+    /// Start of the masks, for an engine that takes masks, and the end of reasoning if its length is
+    /// bounded.
+    Masks(Box<MaskStart>, Option<ReasoningEnd>, Need),
 }
 
 impl AnswerConstraint {
@@ -92,12 +100,30 @@ impl AnswerConstraint {
                     Need::Optional => start.mask().giving_way(),
                 };
                 Some(Box::new(match end {
-                    Some(end) => mask.with_reasoning_bound(Arc::clone(end), limit - reserve(limit)),
+                    Some(end) => mask.with_reasoning_bound(Arc::clone(&end.tokens), end.due(limit)),
                     None => mask,
                 }))
             }
             Self::Free | Self::Source(_) => None,
         }
+    }
+}
+
+/// The end of reasoning that has a bound.
+pub(super) struct ReasoningEnd {
+    /// Tokens that end it.
+    tokens: Arc<[u32]>,
+    /// Most tokens of reasoning that the request allows.
+    budget: Option<u32>,
+    /// Whether something is demanded behind it.
+    is_demanded: bool,
+}
+
+impl ReasoningEnd {
+    /// Number of tokens of an answer, of at most `limit`, behind which reasoning ends.
+    fn due(&self, limit: usize) -> usize {
+        let budget = self.budget.map_or(limit, |budget| budget as usize);
+        if self.is_demanded { budget.min(limit - reserve(limit)) } else { budget }
     }
 }
 
@@ -127,13 +153,47 @@ impl Served {
         match job.demanding_field() {
             Some(field) if builder.engine.constraints.masks => builder.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
-            None if job.has_held_tools() => builder.optional(),
+            None if job.has_form() => builder.optional(),
             None => Ok(AnswerConstraint::Free),
         }
     }
 }
 
+impl Model {
+    /// Whether the answer may get a constraint that its request doesn't ask for.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn takes_a_form(&self, job: &Job) -> Result<(), &'static str> {
+        if !self.takes_masks() || !self.served.source.generates() {
+            return Err("the engine makes masks itself");
+        }
+        job.takes_no_form().map_or(Ok(()), Err)
+    }
+
+    /// Line on the budget of reasoning that isn't kept.
+    pub(super) fn unkept_budget(&self, job: &Job) -> Option<String> {
+        job.reasoning_budget?;
+        let parser = self.served.parsers.current();
+        let can_end = parser.template().is_some() && parser.reasoning_end.is_some();
+        let why = match self.takes_a_form(job) {
+            Ok(()) if can_end => return None,
+            Ok(()) => "the model's parser knows no end of reasoning for it",
+            Err(why) => why,
+        };
+        Some(format!("reasoning has no bound: {why}"))
+    }
+}
+
 impl Served {
+    /// The operator's bound on reasoning for a job's effort.
+    pub(super) fn budget_by_effort(&self, job: &Job) -> Option<u32> {
+        let effort = job.template_arguments.iter().find(|(name, _)| name == "reasoning_effort");
+        let effort = effort.and_then(|(_, effort)| effort.as_str()).unwrap_or("default");
+        let of = |wanted: &str| self.reasoning_budgets.iter().rfind(|(effort, _)| effort == wanted);
+        of(effort).or_else(|| of("default")).map(|(_, tokens)| *tokens)
+    }
+
     /// Lines on the grammars of custom tools that the model is shown and needn't follow: where the
     /// engine follows none, or the model's format can't carry one.
     pub(super) fn unfollowed_grammars(&self, job: &Job) -> Vec<String> {
@@ -203,14 +263,16 @@ impl ConstraintBuilder<'_> {
                 (json_grammar(&json).map_err(refused)?, &[][..], end)
             }
         };
+        let (is_demanded, budget) = (self.job.demanding_field().is_some(), self.job.reasoning_budget);
         // What a script thinks is checked, and not cut short.
-        if self.job.demanding_field().is_none() || !self.generates {
+        if !self.generates || !(is_demanded || self.job.demand.bounds_reasoning) {
             reasoning_end = None;
         }
         let stops = &self.parser.stop_ids;
         let need = if self.job.asks_for_a_form() { Need::Demanded } else { Need::Optional };
         let start = self.grammars.start(&grammar, opening, stops, self.caller, need).map_err(refused)?;
-        let reasoning_end = reasoning_end.map(|pieces| start.tokenize(&pieces)).filter(|end| !end.is_empty());
+        let tokens = reasoning_end.map(|pieces| start.tokenize(&pieces)).filter(|end| !end.is_empty());
+        let reasoning_end = tokens.map(|tokens| ReasoningEnd { tokens, budget, is_demanded });
         Ok(AnswerConstraint::Masks(Box::new(start), reasoning_end, need))
     }
 

@@ -125,6 +125,7 @@ impl Model {
             }
         }
         lines.extend(self.served.unfollowed_grammars(job));
+        lines.extend(self.unkept_budget(job));
         let calls = job.conversation.messages.iter().flat_map(|message| &message.tool_calls);
         if calls.filter(|call| format.wraps(&call.arguments)).count() > 0 {
             lines.push(

@@ -57,6 +57,8 @@ pub(super) struct Served {
     pub(super) fault_policy: FaultPolicy,
     /// How far calls are held of which a request demands nothing.
     pub(super) call_form: CallForm,
+    /// Most tokens of reasoning by effort, where a request sets no bound.
+    pub(super) reasoning_budgets: Vec<(String, u32)>,
     pub(super) source: TokenSource,
     /// Compiler of grammars for this model's tokenizer, for constrained answers.
     pub(super) grammars: Arc<Grammars>,
@@ -282,9 +284,10 @@ impl Model {
     /// it is.
     fn held(&self, mut job: Job) -> Result<Job, StartError> {
         self.check(&job)?;
-        let is_new = self.served.source.generates() && self.context.playback().is_none();
-        if is_new && self.takes_masks() && job.takes_a_form() {
+        if self.context.playback().is_none() && self.takes_a_form(&job).is_ok() {
             job.demand.call_form = self.served.call_form;
+            job.reasoning_budget = job.reasoning_budget.or_else(|| self.served.budget_by_effort(&job));
+            job.demand.bounds_reasoning = job.reasoning_budget.is_some();
         }
         Ok(job)
     }
