@@ -58,14 +58,19 @@ pub(crate) fn plain() -> Vec<(&'static str, Demand, Expected)> {
     let held = |call_form| Demand { call_form, ..of(tools(), ToolChoice::Auto) };
     let envelope = || held(CallForm::Envelope);
     let no_tools = of(vec![], ToolChoice::Auto);
+    // Formats whose calls begin like a message have no envelope: it would say how messages begin.
+    let either = Expected::Either("a message may begin like a call");
+    let envelopes = [
+        ("calls have an envelope", envelope(), either),
+        ("one call has an envelope", Demand { parallel_tool_calls: false, ..envelope() }, either),
+    ];
     let demands = [
-        ("calls have an envelope", envelope()),
-        ("one call has an envelope", Demand { parallel_tool_calls: false, ..envelope() }),
         ("calls follow the schemas", held(CallForm::Schema)),
         ("reasoning has a bound", Demand { bounds_reasoning: true, ..envelope() }),
         ("reasoning has a bound, no tools", Demand { bounds_reasoning: true, ..no_tools }),
     ];
-    demands.map(|(name, demand)| (name, demand, Expected::Constrained)).into()
+    let demands = demands.map(|(name, demand)| (name, demand, Expected::Constrained));
+    envelopes.into_iter().chain(demands).collect()
 }
 
 pub(crate) fn requests() -> Vec<(&'static str, Demand, Expected)> {

@@ -5,9 +5,12 @@
 use std::collections::BTreeSet;
 
 use super::Composer;
-use crate::lark::{DemandedTurn, escape};
+use crate::lark::{DemandedTurn, escape, is_terminal};
 use crate::template::check::marker;
 use crate::template::{Template, Word};
+
+/// Holes for a tool's name.
+const NAME: [&str; 2] = ["name", "json_name"];
 
 /// A call whose values are raw text: its parser decides by what follows whether markup in a value
 /// ends it.
@@ -21,15 +24,42 @@ pub(super) struct OpenCall<'a> {
 }
 
 impl Template {
-    /// The markers that text must not spell: those that begin a call and, where the format has a
-    /// shape of its own for turns that demand nothing, those of that shape.
+    /// The markers that text must not spell: those that begin a call, those around reasoning that has a
+    /// bound, and those of a shape of the format's own.
     pub(super) fn openers(&self, turn: &DemandedTurn<'_>) -> BTreeSet<usize> {
-        let has_calls = !turn.tools.is_empty();
-        let head = self.head().into_iter().filter(|_| has_calls);
-        let shapes = ["before", "free", "more"].into_iter().filter_map(|name| self.rule(name));
-        let shapes = shapes.chain(self.own_rules().map(|(_, words)| words)).flatten();
-        let shapes = shapes.filter(|_| self.rule("free").is_some() || turn.bounds_reasoning);
-        shapes.cloned().chain(head).filter_map(|word| index(&word)).collect()
+        let mut openers = match (self.has_open_turns(turn), turn.bounds_reasoning) {
+            (true, false) => BTreeSet::new(),
+            (true, true) => self.around(&["before"]),
+            (false, _) => self.around(&["before", "free", "more"]),
+        };
+        if !turn.tools.is_empty() {
+            openers.extend(before(&self.head(), &NAME).iter().filter_map(index));
+        }
+        openers
+    }
+
+    /// The markers in these rules, and in those of the template's own.
+    fn around(&self, rules: &[&str]) -> BTreeSet<usize> {
+        let rules = rules.iter().filter_map(|name| self.rule(name));
+        rules.chain(self.own_rules().map(|(_, words)| words)).flatten().filter_map(index).collect()
+    }
+
+    /// Whether text and calls may come in any order: the format has no shape of its own for turns that
+    /// demand nothing, or, where reasoning has no bound, a marker that begins nothing else begins
+    /// calls.
+    pub(super) fn has_open_turns(&self, turn: &DemandedTurn<'_>) -> bool {
+        let head = self.head();
+        let first = head.iter().find(|word| !matches!(word, Word::Other(sign) if sign == "("));
+        let others = self.around(&["before", "free"]);
+        let is_apart = first.and_then(index).is_some_and(|first| !others.contains(&first));
+        self.rule("free").is_none() || (is_apart && !turn.bounds_reasoning)
+    }
+
+    /// Whether the shape of turns that demand nothing says how a message may begin.
+    pub(super) fn restricts_text(&self, turn: &DemandedTurn<'_>) -> bool {
+        let free = self.rule("free").unwrap_or_default();
+        let is_terminal = |word: &Word| matches!(word, Word::Name(name) if is_terminal(name));
+        !self.has_open_turns(turn) && free.iter().any(is_terminal)
     }
 
     /// Regular expression of the marker that begins a call, where it is text, and a character behind
@@ -63,8 +93,7 @@ impl<'a> Composer<'a> {
         }
         let mut lead = self.template.head();
         let is_text = |word: &Word| index(word).is_some_and(|index| !self.apart.contains(&index));
-        let has_name =
-            |words: &[Word]| words.iter().any(|word| word.is_name("name") || word.is_name("json_name"));
+        let has_name = |words: &[Word]| before(words, &NAME).len() < words.len();
         let text = lead.iter().position(is_text).filter(|text| !has_name(&lead[..*text]));
         let head = lead.split_off(text.unwrap_or(0));
         if !is_closed(&head) || !is_closed(&lead) || !has_name(&head) {
@@ -78,11 +107,11 @@ impl<'a> Composer<'a> {
         Some(OpenCall { ends: ends.collect(), lead, head })
     }
 
-    /// The whole turn, where the format has no shape of its own for it: text and calls, and between
-    /// them the markers that begin no call, wherever they come. So reasoning may come again, and be
-    /// left open, as parsers read it; unless it has a bound.
+    /// The whole turn, where markers begin calls: text and calls, and between them the markers that
+    /// begin none, wherever they come. So reasoning may come again, and be left open, as parsers read
+    /// it; unless it has a bound.
     pub(super) fn open_turn(&mut self, has_calls: bool, stops: &[u32]) -> Option<String> {
-        if !self.turn.is_envelope || self.template.rule("free").is_some() {
+        if !self.turn.is_envelope || !self.template.has_open_turns(self.turn) {
             return None;
         }
         let mut left_out = self.template.openers(self.turn);

@@ -53,6 +53,9 @@ impl Template {
     ) -> Result<Option<String>, ConstraintError> {
         let turn = DemandedTurn::of(demand, self.directives.input.is_some())?;
         let Some(turn) = turn else { return Ok(None) };
+        if turn.is_envelope && !turn.bounds_reasoning && self.restricts_text(&turn) {
+            return Err("in this format a message may begin like a call".to_owned().into());
+        }
         let ids = tokens.ids.iter().copied().chain(std::iter::repeat(None));
         let markers: Vec<_> = self.literals.iter().map(String::as_str).zip(ids).collect();
         let are_tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
@@ -142,7 +145,7 @@ impl<'a> Composer<'a> {
         let calls = self.calls()?;
         let answer = match self.turn.answer(&self.lark)? {
             // The shape of turns that demand nothing has calls in it.
-            None if !calls && self.turn.is_envelope && self.template.rule("free").is_some() => {
+            None if !calls && self.turn.is_envelope && !self.template.has_open_turns(self.turn) => {
                 Some("text".to_owned())
             }
             answer => answer,
