@@ -86,7 +86,7 @@ fn switches_count_most_then_variables_then_the_file() {
 
 #[test]
 fn settings_that_are_printed_can_be_read_again() {
-    let written = "cors-origin = 'https://a'\n[model.small]\npath = 'x=y/z'\naliases = ['s', 't']\n\
+    let written = "cors-origin = 'https://a'\nreasoning-budget = ['low=512', 'default=4096']\n[model.small]\npath = 'x=y/z'\naliases = ['s', 't']\n\
                    parser-option = ['a=b', 'c=d=e']\ncontext = 0x100\n[model.'Big-1.5']\npath = 'org/big'\n";
     let values = |text: &str| {
         let line = |line: &str| line.split("  # ").next().unwrap_or_default().to_owned();
@@ -98,6 +98,7 @@ fn settings_that_are_printed_can_be_read_again() {
     for line in [
         "[model.\"small\"]",
         r#"aliases = ["s", "t"]"#,
+        r#"reasoning-budget = ["low=512", "default=4096"]"#,
         "context = 256",
         "path = \"x=y/z\"",
         r#"parser-option = ["a=b", "c=d=e"]"#,

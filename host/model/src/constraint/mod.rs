@@ -176,10 +176,11 @@ impl Model {
         job.reasoning_budget?;
         let parser = self.served.parsers.current();
         let can_end = parser.template().is_some() && parser.reasoning_end.is_some();
+        let is_demanding = self.takes_masks() && job.demanding_field().is_some();
         let why = match self.takes_a_form(job) {
-            Ok(()) if can_end => return None,
-            Ok(()) => "the model's parser knows no end of reasoning for it",
-            Err(why) => why,
+            Err(why) if !is_demanding => why,
+            _ if can_end => return None,
+            _ => "the model's parser knows no end of reasoning for it",
         };
         Some(format!("reasoning has no bound: {why}"))
     }

@@ -28,9 +28,10 @@ fn is_named(argument: &Arg) -> bool {
     names.first().is_some_and(|name| name.starts_with("[NAME=]"))
 }
 
-/// Name of the model in a value of the switch.
-fn model_in<'a>(argument: &Arg, value: &'a str) -> Option<&'a str> {
-    let is_pair = argument.get_value_names().unwrap_or_default().iter().any(|name| name.contains("]KEY="));
+/// Name of the model in a value of the switch, which may be a pair itself (`[NAME=]KEY=VALUE`).
+pub(super) fn model_in<'a>(argument: &Arg, value: &'a str) -> Option<&'a str> {
+    let mut names = argument.get_value_names().unwrap_or_default().iter();
+    let is_pair = names.any(|name| name.strip_prefix("[NAME=]").is_some_and(|rest| rest.contains('=')));
     model_of(value, is_pair)
 }
 

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::defaults::{NOT_IN_FILES, is_per_model};
+use super::defaults::{NOT_IN_FILES, is_per_model, model_in};
 use super::file::{ConfigFile, key_of};
-use crate::cli::per_model::model_of;
 
 /// A line of the file: a key, its values, and where they are from.
 struct SettingLine {
@@ -67,8 +66,7 @@ fn rows_of(
     }
     let mut by_model: Vec<(Option<&str>, Vec<String>)> = Vec::new();
     for value in &values {
-        let model =
-            model_of(value, argument.get_value_names().is_some_and(|names| names[0].contains("]KEY=")));
+        let model = model_in(argument, value);
         let value = model.map_or(&**value, |model| &value[model.len() + 1..]).to_owned();
         match by_model.iter_mut().find(|(of, _)| *of == model) {
             Some((_, values)) => values.push(value),
