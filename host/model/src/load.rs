@@ -68,9 +68,10 @@ impl Model {
         let grammars = Grammars::new(Arc::clone(&tokenizer), limits.mask_time, Arc::clone(&shared.grammars));
         let grammars = Arc::new(grammars);
         if options.call_form != CallForm::Free && source.info().constraints.masks && source.generates() {
-            if parsers.current().template().is_some() {
+            let parser = parsers.current();
+            if parser.template().is_some() {
                 grammars.prepare();
-            } else {
+            } else if !parser.is_none() {
                 tracing::info!(model = %label, "{UNHELD}");
             }
         }
