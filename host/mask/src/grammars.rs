@@ -45,12 +45,12 @@ impl Grammars {
     }
 
     /// Makes the vocabulary ready on a thread of its own, so that the first grammar doesn't wait for
-    /// it.
-    pub fn prepare(self: &Arc<Self>) {
+    /// it. `failed` is called if it can't be made, with the reason.
+    pub fn prepare(self: &Arc<Self>, failed: impl FnOnce(GrammarError) + Send + 'static) {
         let grammars = Arc::clone(self);
         let thread = thread::Builder::new().name("grammar-words".to_owned());
         // Without the thread the first grammar makes it ready.
-        let _ = thread.spawn(move || grammars.compiler().is_ok());
+        let _ = thread.spawn(move || grammars.compiler().map_or_else(failed, drop));
     }
 
     /// Bytes that the compiled grammars of all models hold.

@@ -27,8 +27,7 @@ use prompt::Tokenizer;
 use remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 
 /// Line on a model whose calls have no form.
-const UNHELD: &str =
-    "calls of tools that aren't strict may come malformed: the model's parser has no grammar";
+const UNHELD: &str = "calls of tools that aren't strict may come malformed";
 
 impl Model {
     /// Loads the model that `options` describe; what the cache lacks of a model of the hub is
@@ -70,9 +69,10 @@ impl Model {
         if options.call_form != CallForm::Free && source.info().constraints.masks && source.generates() {
             let parser = parsers.current();
             if parser.template().is_some() {
-                grammars.prepare();
+                let model = Arc::clone(&label);
+                grammars.prepare(move |error| tracing::info!(%model, %error, "{UNHELD}"));
             } else if !parser.is_none() {
-                tracing::info!(model = %label, "{UNHELD}");
+                tracing::info!(model = %label, error = "the model's parser has no grammar", "{UNHELD}");
             }
         }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -19,6 +19,9 @@ use accounts::Caller;
 use mask::{GrammarError, Grammars, MaskStart, Need, json_grammar, text_grammar};
 use net::printable::printable;
 
+/// Argument of chat templates that describe tools themselves.
+const BUILTIN_TOOLS: &str = "builtin_tools";
+
 impl Job {
     /// Whether a grammar may have to be compiled for the job.
     pub(super) fn is_constrained(&self) -> bool {
@@ -61,6 +64,8 @@ impl Job {
             Some("the answer continues a text")
         } else if *ignore_eos || *min_tokens > 0 || !bad_words.is_empty() {
             Some("ignore_eos, min_tokens and bad_words leave no room for it")
+        } else if self.template_arguments.iter().any(|(name, _)| name == BUILTIN_TOOLS) {
+            Some("the chat template describes tools that the request doesn't declare")
         } else {
             None
         }

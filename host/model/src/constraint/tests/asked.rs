@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{ALL, at_once, demanding, forced, info, with_schema};
 use crate::error::{ConstraintField, StartError};
 use crate::fixture::model_over;
-use crate::job::Job;
+use crate::job::{Beginning, Job, SamplingRequest};
 use crate::locate::locate;
 use crate::opening_state::tests::{demand, function};
 use crate::served::Model;
@@ -119,4 +119,28 @@ async fn prompts_are_counted_whatever_the_engine_can_follow() {
     let (model, _) = model(ConstraintSupport::default());
     let job = Job { conversation: conversation(&[(Role::User, "x")]), ..forced() };
     assert!(model.count_prompt(job).await.unwrap() > 0);
+}
+
+#[tokio::test]
+async fn nothing_is_held_where_a_grammar_could_not_let_all_of_it_come() {
+    let masks = ConstraintSupport { masks: true, ..ConstraintSupport::default() };
+    let (takes_masks, _) = model(masks);
+    let job = || demanding(Demand { tools: vec![function("f", false)], ..demand() });
+    assert_eq!(takes_masks.takes_a_form(&job()), Ok(()));
+    let sampling = |set: fn(&mut SamplingRequest)| {
+        let mut job = job();
+        set(&mut job.sampling);
+        job
+    };
+    let builtin = vec![("builtin_tools".to_owned(), json!(["python"]))];
+    for job in [
+        sampling(|sampling| sampling.ignore_eos = true),
+        sampling(|sampling| sampling.min_tokens = 1),
+        sampling(|sampling| sampling.bad_words = vec!["x".to_owned()]),
+        Job { beginning: Beginning::ContinueLast, ..job() },
+        Job { template_arguments: builtin, ..job() },
+    ] {
+        assert!(takes_masks.takes_a_form(&job).is_err(), "{job:?}");
+    }
+    assert!(model(ALL).0.takes_a_form(&job()).is_err());
 }
