@@ -68,11 +68,13 @@ impl Model {
         let grammars = Arc::new(grammars);
         if options.call_form != CallForm::Free && source.info().constraints.masks && source.generates() {
             let parser = parsers.current();
-            if parser.template().is_some() {
-                let model = Arc::clone(&label);
-                grammars.prepare(move |error| tracing::info!(%model, %error, "{UNHELD}"));
-            } else if !parser.is_none() {
-                tracing::info!(model = %label, error = "the model's parser has no grammar", "{UNHELD}");
+            match parser.call_form(options.call_form) {
+                Ok(()) => {
+                    let model = Arc::clone(&label);
+                    grammars.prepare(move |error| tracing::info!(%model, %error, "{UNHELD}"));
+                }
+                Err(_) if parser.is_none() => {}
+                Err(error) => tracing::info!(model = %label, error, "{UNHELD}"),
             }
         }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

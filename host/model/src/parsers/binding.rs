@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::generate::ParserStart;
 use crate::job::Job;
-use contract::{Descriptor, Request};
-use grammar::{Demand, MarkerTokens, Template, ToolChoice};
+use contract::{Descriptor, Request, ToolKind};
+use grammar::{CallForm, Demand, MarkerTokens, Template, ToolChoice, ToolDefinition};
 use parsers::{ContractVersion, Plugin};
 use prompt::{Conversation, Tokenizer};
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
@@ -169,6 +169,17 @@ impl ParserBinding {
     /// One line: what can't be followed.
     pub(crate) fn grammar(&self, demand: &Demand) -> Result<Option<String>, String> {
         self.template().map_or(Ok(None), |template| self.composed(template, demand))
+    }
+
+    /// Checks that calls of which nothing is demanded can be held to this form.
+    ///
+    /// # Errors
+    /// One line: why they can't.
+    pub(crate) fn call_form(&self, call_form: CallForm) -> Result<(), String> {
+        let (name, schema) = ("f".to_owned(), "{}".to_owned());
+        let tool = ToolDefinition { name, kind: ToolKind::Function, schema, strict: false, grammar: None };
+        let made = self.grammar(&Demand { tools: vec![tool], call_form, ..Demand::default() })?;
+        made.map(drop).ok_or_else(|| "the model's parser has no grammar".to_owned())
     }
 
     /// The grammar of what follows in a turn whose reasoning the prompt has ended.
