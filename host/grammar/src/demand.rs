@@ -22,6 +22,13 @@ pub struct Demand {
     pub response_grammar: Option<TextGrammar>,
 }
 
+impl Demand {
+    /// Whether the request itself gives a form to calls: a tool is strict, or its input has a grammar.
+    pub fn has_strict_tools(&self) -> bool {
+        self.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
+    }
+}
+
 /// How far calls are held of which the request demands nothing: those that the model may make of
 /// tools that aren't strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -113,10 +113,11 @@ impl<'a> DemandedTurn<'a> {
         let callable = |tool| Ok(Callable { tool, arguments: ArgumentsRule::of(tool, by_schema)? });
         let named = matches!(demand.tool_choice, ToolChoice::Named(_));
         let answer = if demanded { Answer::Nothing } else { Answer::of(demand)? };
-        let is_asked = demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some());
         Ok(Self {
             several: demand.parallel_tool_calls && !named,
-            is_envelope: matches!(answer, Answer::Free) && demand.call_form != CallForm::Schema && !is_asked,
+            is_envelope: matches!(answer, Answer::Free)
+                && demand.call_form != CallForm::Schema
+                && !demand.has_strict_tools(),
             bounds_reasoning: demand.bounds_reasoning,
             answer,
             tools: tools.into_iter().map(callable).collect::<Result<_, String>>()?,

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
-use grammar::{CallForm, Template, ToolChoice, ToolDefinition};
+use grammar::{CallForm, Demand, Template, ToolChoice};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job, SamplingRequest};
@@ -42,18 +42,14 @@ impl Job {
     /// Whether a constraint is useful but optional: reasoning has a bound, or the model is free to
     /// call tools whose calls have a form.
     fn has_form(&self) -> bool {
-        let is_held = |tool: &ToolDefinition| {
-            tool.strict || tool.grammar.is_some() || self.demand.call_form != CallForm::Free
-        };
-        let may_call_one =
-            self.demand.tool_choice == ToolChoice::Auto && self.demand.tools.iter().any(is_held);
-        may_call_one || self.demand.bounds_reasoning
+        let Demand { tool_choice, tools, call_form, bounds_reasoning, .. } = &self.demand;
+        let is_held = self.demand.has_strict_tools() || (*call_form != CallForm::Free && !tools.is_empty());
+        (*tool_choice == ToolChoice::Auto && is_held) || *bounds_reasoning
     }
 
     /// Whether the request says itself that calls have a form.
     fn asks_for_a_form(&self) -> bool {
-        self.demanding_field().is_some()
-            || self.demand.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
+        self.demanding_field().is_some() || self.demand.has_strict_tools()
     }
 
     /// Why the answer may get no constraint that its request doesn't ask for, if so: it has to be a
