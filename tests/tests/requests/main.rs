@@ -19,4 +19,5 @@ mod refused_bodies;
 mod replay;
 mod token_counts;
 mod trained;
+mod typed_tools;
 mod waiting;

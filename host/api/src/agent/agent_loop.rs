@@ -13,8 +13,9 @@ use super::compaction::{Occasion, Summary, SummaryTurn, compact, keep};
 use super::event::{AnswerEvent, ServerEvent};
 use super::hosted::Hosted;
 use super::listing::Listing;
+use super::search::NOTHING_FOUND;
 use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
-use super::turn_record::{RecordedCall, TurnRecord};
+use super::turn_record::{RecordedCall, TOO_MANY, TurnRecord};
 use grammar::ToolChoice;
 use mcp::McpLimits;
 use model::{EndedTurn, Job, Model, RawTurn, StartError, TurnStream};
@@ -72,13 +73,14 @@ impl AgentLoop {
     pub(super) fn new(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
         let max_output_tokens = job.max_output_tokens;
         let written = TurnRecord::new(hosted.max_calls);
+        let toolbox = Toolbox::new(hosted.search.is_some());
         let calls = Calls::new(limits.calls_at_once, model.answer_context().clone(), job.trace.clone());
         Self {
             model,
             job,
             hosted,
             refusal,
-            toolbox: Toolbox::default(),
+            toolbox,
             calls,
             stage: Stage::Begin,
             written,
@@ -260,6 +262,7 @@ impl AgentLoop {
             match self.written.event(event, &self.toolbox, out) {
                 RecordedCall::None => {}
                 RecordedCall::Run { id, route, arguments } => self.calls.run(&id, route, arguments),
+                RecordedCall::Search { id, arguments, refused } => self.search(&id, arguments, refused, out),
                 RecordedCall::Refused { id, error } => {
                     let result = Err(error);
                     self.calls.note(&id, &result);
@@ -268,6 +271,29 @@ impl AgentLoop {
             }
         }
         self.raw = raw;
+    }
+
+    /// Searches for tools, which the model sees in the result and may call from then on. What comes
+    /// before them in the prompt stays as it was.
+    fn search(&mut self, id: &str, arguments: String, refused: bool, out: &mut Vec<AnswerEvent>) {
+        let Some(search) = &self.hosted.search else { return };
+        let found = if refused { Err(TOO_MANY.to_owned()) } else { search.find(&arguments) };
+        let shown = found.iter().flatten().map(|tool| tool.shown.clone()).collect();
+        let declarations = found
+            .as_ref()
+            .map(|found| found.iter().map(|tool| tool.declaration.as_str()).collect::<Vec<_>>());
+        let text = match declarations {
+            Ok(none) if none.is_empty() => Ok(NOTHING_FOUND.to_owned()),
+            Ok(some) => Ok(some.join("\n")),
+            Err(error) => Err(error.clone()),
+        };
+        for tool in found.into_iter().flatten() {
+            if !self.job.demand.tools.contains(&tool.definition) {
+                self.job.demand.tools.push(tool.definition.clone());
+            }
+        }
+        self.calls.note(id, &text);
+        out.push(AnswerEvent::Server(ServerEvent::Searched { arguments, found: shown }));
     }
 
     fn turn_ended(&mut self, ended: EndedTurn, out: &mut Vec<AnswerEvent>) -> Option<EndedTurn> {

@@ -73,6 +73,13 @@ pub enum ServerEvent {
         /// Id of the call.
         call_id: String,
     },
+    /// The model has searched for tools, and may call those that were found.
+    Searched {
+        /// The arguments of the search.
+        arguments: String,
+        /// JSON of the tools, as the client declared them.
+        found: Vec<String>,
+    },
     /// The call has run or can't run. For a call that was cut off, this event replaces
     /// `CallWritten`.
     CallEnded {

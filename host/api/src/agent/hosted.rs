@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::search::ToolSearch;
 use mcp::{Approval, McpServer};
 
 /// Tools of the server that one request uses.
@@ -11,6 +12,8 @@ pub struct Hosted {
     pub tools: Vec<HostedTools>,
     /// Maximum number of calls; none: only the number of turns limits them.
     pub max_calls: Option<u32>,
+    /// Tools that the model may search, if it may.
+    pub search: Option<ToolSearch>,
     /// Calls of earlier answers that the client has approved; they run first.
     pub approved: Vec<Approved>,
 }

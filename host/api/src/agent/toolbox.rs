@@ -28,6 +28,8 @@ pub(super) struct Toolbox {
     /// All tools that the request allows, by label and name, including those that the model isn't
     /// shown.
     allowed: HashMap<(String, String), Route>,
+    /// Whether the server searches tools for the model.
+    pub(super) searches: bool,
 }
 
 /// Tool and server that a call goes to.
@@ -38,6 +40,11 @@ pub(super) struct Route {
 }
 
 impl Toolbox {
+    /// A box without tools; `searches` says that the server searches others for the model.
+    pub(super) fn new(searches: bool) -> Self {
+        Self { searches, ..Self::default() }
+    }
+
     /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin`
     /// says that the model's template describes the built-in tools by itself.
     pub(super) fn add(&mut self, hosted: &HostedTools, listed: &[McpTool], builtin: bool, job: &mut Job) {

@@ -4,15 +4,21 @@
 use serde_json::json;
 
 use super::event::{AnswerEvent, CallKind, Consent, ServerEvent};
+use super::search::SEARCH;
 use super::toolbox::{Route, Toolbox};
 use super::transcript::Transcript;
 use prompt::Message;
-use turn::{ItemHead, ItemStatus, TurnEvent};
+use turn::{Delta, ItemHead, ItemStatus, TurnEvent};
+
+/// Error of calls above `max_tool_calls`.
+pub(super) const TOO_MANY: &str = "not run: this response has made as many calls as max_tool_calls allows";
 
 /// Record of the current turn.
 pub(super) struct TurnRecord {
     transcript: Transcript,
     open: Option<OpenCall>,
+    /// The search that the model is writing.
+    open_search: Option<OpenSearch>,
     /// Whether a tool of the server was called.
     called: bool,
     /// Whether the client must act: run a call, or approve one.
@@ -29,12 +35,21 @@ struct OpenCall {
     arguments: String,
 }
 
+/// A search of tools that the model is writing: its event, and its arguments.
+struct OpenSearch {
+    begun: TurnEvent,
+    id: String,
+    arguments: String,
+}
+
 /// Consequence of an event.
 pub(super) enum RecordedCall {
     /// No call has ended.
     None,
     /// A call is complete and must run.
     Run { id: String, route: Route, arguments: String },
+    /// A search of tools is complete; none of its arguments: it must not run.
+    Search { id: String, arguments: String, refused: bool },
     /// A call ends without having run.
     Refused { id: String, error: String },
 }
@@ -43,7 +58,14 @@ impl TurnRecord {
     /// Makes an empty record; `max_calls` limits the calls of all turns.
     pub(super) fn new(max_calls: Option<u32>) -> Self {
         let transcript = Transcript::default();
-        Self { transcript, open: None, called: false, for_client: false, calls_left: max_calls }
+        Self {
+            transcript,
+            open: None,
+            open_search: None,
+            called: false,
+            for_client: false,
+            calls_left: max_calls,
+        }
     }
 
     /// Takes an event of the turn.
@@ -53,7 +75,17 @@ impl TurnRecord {
         toolbox: &Toolbox,
         out: &mut Vec<AnswerEvent>,
     ) -> RecordedCall {
+        if let Some(search) = self.open_search.take() {
+            return self.search(search, event, out);
+        }
         match (&event, &mut self.open) {
+            (TurnEvent::Open(ItemHead::ToolCall { call_id, name, .. }), _)
+                if toolbox.searches && name == SEARCH =>
+            {
+                let (id, arguments) = (call_id.clone(), String::new());
+                self.open_search = Some(OpenSearch { begun: event, id, arguments });
+                return RecordedCall::None;
+            }
             (TurnEvent::Open(ItemHead::ToolCall { call_id, name, payload }), _) => {
                 if let Some(route) = toolbox.route(name, *payload) {
                     let (id, name, arguments) = (call_id.clone(), name.clone(), String::new());
@@ -84,6 +116,41 @@ impl TurnRecord {
         RecordedCall::None
     }
 
+    /// Takes an event of a search. One that was cut off is the client's to see, as a call.
+    fn search(&mut self, search: OpenSearch, event: TurnEvent, out: &mut Vec<AnswerEvent>) -> RecordedCall {
+        let OpenSearch { begun, id, mut arguments } = search;
+        match event {
+            TurnEvent::Text(delta) => {
+                arguments.push_str(&delta);
+                self.open_search = Some(OpenSearch { begun, id, arguments });
+                RecordedCall::None
+            }
+            TurnEvent::Close(ItemStatus::Completed) => {
+                self.called = true;
+                self.transcript.call(id.clone(), SEARCH.to_owned(), arguments.clone());
+                RecordedCall::Search { id, arguments, refused: !self.may_call() }
+            }
+            end => {
+                let text = (!arguments.is_empty())
+                    .then(|| TurnEvent::Text(Delta { text: arguments, tokens: Vec::new() }));
+                out.extend([Some(begun), text, Some(end)].into_iter().flatten().map(AnswerEvent::Turn));
+                RecordedCall::None
+            }
+        }
+    }
+
+    /// Whether one more call may run, which counts.
+    fn may_call(&mut self) -> bool {
+        match &mut self.calls_left {
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => true,
+        }
+    }
+
     fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<AnswerEvent>) -> RecordedCall {
         let OpenCall { id, name, route, arguments } = call;
         if status == ItemStatus::Incomplete {
@@ -96,13 +163,8 @@ impl TurnRecord {
         }
         self.called = true;
         self.transcript.call(id.clone(), name, arguments.clone());
-        match &mut self.calls_left {
-            Some(0) => {
-                let error = "not run: this response has made as many calls as max_tool_calls allows";
-                return RecordedCall::Refused { id, error: error.to_owned() };
-            }
-            Some(left) => *left -= 1,
-            None => {}
+        if !self.may_call() {
+            return RecordedCall::Refused { id, error: TOO_MANY.to_owned() };
         }
         let raw = route.called.kind == CallKind::Code { raw: true };
         let arguments = if raw { json!({ "code": arguments }).to_string() } else { arguments };

@@ -50,14 +50,20 @@ pub(crate) const CACHE_BREAKPOINT: Row =
     Row::ignored("prompt_cache_breakpoint", "prefixes are always cached");
 
 /// What functions and custom tools have that says nothing here.
-pub(crate) const TOOL_EXTRAS: &[Row] = &[
-    CACHE_CONTROL,
-    Row::ignored("allowed_callers", "models call tools themselves, and no program does"),
-    Row::ignored("defer_loading", "the model sees all tools from the start"),
-    Row::ignored("eager_input_streaming", "arguments always stream"),
-    Row::ignored("input_examples", "the schema describes the arguments"),
-    Row::ignored("output_schema", "results are shown to the model as they are"),
-];
+pub(crate) const TOOL_EXTRAS: &[Row] =
+    &tool_extras(Row::ignored("defer_loading", "the model sees all tools from the start"));
+
+/// What tools of any kind have that says nothing here, and what says that one is shown later.
+pub(crate) const fn tool_extras(defer_loading: Row) -> [Row; 6] {
+    [
+        CACHE_CONTROL,
+        Row::ignored("allowed_callers", "models call tools themselves, and no program does"),
+        defer_loading,
+        Row::ignored("eager_input_streaming", "arguments always stream"),
+        Row::ignored("input_examples", "the schema describes the arguments"),
+        Row::ignored("output_schema", "results are shown to the model as they are"),
+    ]
+}
 
 /// Fields of many objects: `type`, by which objects are told apart, and others.
 pub(crate) const TYPE: Required<&str> = Field::new("type", "").required();

@@ -185,13 +185,16 @@ mod tests {
     use crate::Protocol;
 
     /// Kinds that their machine writes together with the event before them.
-    const JOINED: [&str; 7] = [
+    const JOINED: [&str; 10] = [
         "part.added",
         "part.done",
         "output_item.done",
         "_code.done",
         "list_tools.in_progress",
         "_call.in_progress",
+        "_command.added",
+        "_command.delta",
+        "_command.done",
         "response.failed",
     ];
 

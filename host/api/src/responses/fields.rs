@@ -4,7 +4,7 @@ use crate::content;
 pub(super) use crate::fields::*;
 use crate::format::JSON_SCHEMA_FIELDS;
 use crate::metadata::METADATA;
-use crate::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, TOOL_CHOICE, TOOLS};
+use crate::tools::{self, CUSTOM_FIELDS, FUNCTION_FIELDS, PARAMETERS, TOOL_CHOICE, TOOLS};
 
 /// All tables of the endpoint's fields.
 pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING];
@@ -158,7 +158,7 @@ const FORMAT_KINDS: Kinds = Kinds {
     others: None,
 };
 
-const CHOICE_KINDS: [KindOf; 3] = [
+const CHOICE_KINDS: [KindOf; 7] = [
     KindOf::new(
         "allowed_tools",
         "the model sees these tools only; what the server runs of the others isn't listed or run either",
@@ -166,6 +166,10 @@ const CHOICE_KINDS: [KindOf; 3] = [
     .with(tools::ALLOWED_FIELDS),
     KindOf::new("function", "this function is called").with(&[CALLED.row()]),
     KindOf::new("custom", "this custom tool is called").with(&[CALLED.row()]),
+    KindOf::new("shell", "this tool is called"),
+    KindOf::new("local_shell", "this tool is called"),
+    KindOf::new("apply_patch", "this tool is called"),
+    KindOf::new("tool_search", "this tool is called"),
 ];
 
 const CALLED: Required<&str> = NAME.note("not empty");
@@ -186,10 +190,38 @@ pub(crate) const TOOL_KINDS: Kinds = Kinds {
             .with(SEARCHES),
         KindOf::new("code_interpreter", "run where the operator configured a server for it, else ignored with a warning")
             .with(INTERPRETER),
+        KindOf::new("shell", "run by the client: the model sees a function, and its calls come as `shell_call`")
+            .with(&[ENVIRONMENT.row()]),
+        KindOf::new("local_shell", "as `shell`, with calls as `local_shell_call`"),
+        KindOf::new("apply_patch", "as `shell`, with calls as `apply_patch_call`"),
+        KindOf::new("tool_search", "the model sees a function that finds tools with `defer_loading`: run by the server, or by the client (`execution`), who sends what it found as `tool_search_output`")
+            .with(SEARCH),
     ],
-    common: TOOL_EXTRAS,
+    common: &tool_extras(DEFER_LOADING.row()),
     others: Some("tool"),
 };
+
+/// Whether a tool isn't shown before it is found.
+pub(super) const DEFER_LOADING: Field<bool> =
+    Field::new("defer_loading", "beside `tool_search`: the model doesn't see the tool until it is found");
+
+/// Where commands run.
+pub(super) const ENVIRONMENT: Field<Object<'_>> = Field::new(
+    "environment",
+    "of the type `local`, with `skills` that the model is told of; there are no containers: such a tool is ignored with a warning",
+);
+/// In an environment.
+pub(super) const SKILLS: Field<List<'_>> = Field::new("skills", "");
+/// Of a skill.
+pub(super) const SKILL_PATH: Required<&str> = Field::new("path", "").required();
+
+table! {
+    pub(super) SEARCH {
+        DESCRIPTION;
+        EXECUTION: Field<OneOf> = Field::new("execution", "").of(Shape::OneOf(&["server", "client"]));
+        PARAMETERS;
+    }
+}
 
 table! {
     pub(super) MCP {
@@ -284,6 +316,58 @@ table! {
     }
 }
 
+table! {
+    pub(super) SHELL_CALL {
+        CALL_ID;
+        ACTION: Required<Object<'_>> = Field::new("action", "").required();
+        Row::ignored("environment", "where it ran");
+        CALLER;
+    }
+}
+
+table! {
+    pub(super) TYPED_RESULT {
+        CALL_ID;
+        CALL_RESULT: Required<Value<'_>> = Field::new("output", "")
+            .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]))
+            .required_as("a list of outputs, or a string");
+        Row::ignored("max_output_length", "the model sees what there is");
+        CALLER;
+    }
+}
+
+table! {
+    pub(super) PATCH_CALL {
+        CALL_ID;
+        OPERATION: Required<Value<'_>> = Field::new("operation", "").of(ANY_OBJECT).required_as("an object");
+        CALLER;
+    }
+}
+
+table! {
+    pub(super) PATCH_RESULT {
+        CALL_ID;
+        PATCH_STATUS: Required<&str> =
+            Field::new("status", "").of(Shape::OneOf(&["completed", "failed"])).required();
+        PATCH_OUTPUT: Field<&str> = Field::new("output", "");
+        CALLER;
+    }
+}
+
+table! {
+    pub(super) SEARCH_CALL {
+        CALL_ID;
+        SEARCH_ARGUMENTS: Required<Value<'_>> = Field::new("arguments", "").required_as("an object");
+        Row::ignored("execution", "who searched");
+    }
+}
+
+const FOUND: &[Row] = &[
+    CALL_ID.row(),
+    TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("").row(),
+    Row::ignored("execution", "who searched"),
+];
+
 /// What the client has to do about an item of a tool that no model here can call.
 const NO_TOOL: &str =
     "no model here calls such a tool: send what was done as text, or declare a function that does it";
@@ -325,21 +409,21 @@ pub(crate) const ITEM_KINDS: Kinds = Kinds {
         KindOf::new("mcp_approval_response", "the call runs, or the model is told that it mustn't")
             .with(APPROVAL),
         KindOf::new("code_interpreter_call", "code that the server ran, with its output").with(CODE_CALL),
+        KindOf::new("shell_call", "").with(SHELL_CALL),
+        KindOf::new("shell_call_output", "its call must come before it, as for all results").with(TYPED_RESULT),
+        KindOf::new("local_shell_call", "").with(SHELL_CALL),
+        KindOf::new("local_shell_call_output", "").with(TYPED_RESULT),
+        KindOf::new("apply_patch_call", "").with(PATCH_CALL),
+        KindOf::new("apply_patch_call_output", "").with(PATCH_RESULT),
+        KindOf::new("tool_search_call", "").with(SEARCH_CALL),
+        KindOf::new("tool_search_output", "the model sees the tools here, and may call them").with(FOUND),
         KindOf::ignored("web_search_call", "what was searched; what was found is in the answer behind it"),
-        KindOf::refused("apply_patch_call", NO_TOOL),
-        KindOf::refused("apply_patch_call_output", NO_TOOL),
         KindOf::refused("computer_call", NO_TOOL),
         KindOf::refused("computer_call_output", NO_TOOL),
         KindOf::refused("file_search_call", NO_TOOL),
         KindOf::refused("image_generation_call", NO_TOOL),
-        KindOf::refused("local_shell_call", NO_TOOL),
-        KindOf::refused("local_shell_call_output", NO_TOOL),
         KindOf::refused("program", NO_TOOL),
         KindOf::refused("program_output", NO_TOOL),
-        KindOf::refused("shell_call", NO_TOOL),
-        KindOf::refused("shell_call_output", NO_TOOL),
-        KindOf::refused("tool_search_call", "the model sees all tools from the start: send them in `tools` or `additional_tools`"),
-        KindOf::refused("tool_search_output", "send its tools in `tools` or `additional_tools`"),
     ],
     common: &[
         Row::ignored("id", "what refers to the item, not what it says"),

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 /// Fields of an item that deltas fill.
 const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
 
+/// Where the commands of a shell's call are.
+const COMMANDS: &str = "/action/commands";
+
 /// The response so far.
 #[derive(Debug, Default)]
 pub struct Fold {
@@ -77,6 +80,9 @@ fn extend(item: &mut Value, kind: &str, event: &Value) -> Result<(), String> {
         item[series].as_array_mut().ok_or("no parts")?.push(event["part"].clone());
         return Ok(());
     }
+    if let Some(verb) = kind.strip_prefix("response.shell_call_command.") {
+        return command(item, verb, event);
+    }
     let Some(delta) = event["delta"].as_str() else { return Ok(()) };
     let place = if kind.contains("text.delta") {
         item.pointer_mut(&format!("/{series}/0/text"))
@@ -93,6 +99,20 @@ fn extend(item: &mut Value, kind: &str, event: &Value) -> Result<(), String> {
     Ok(())
 }
 
+/// Adds a command, or text of one, to a shell's call.
+fn command(item: &mut Value, verb: &str, event: &Value) -> Result<(), String> {
+    let commands = item.pointer_mut(COMMANDS).and_then(Value::as_array_mut).ok_or("no commands")?;
+    if verb == "added" {
+        commands.push(event["command"].clone());
+        return Ok(());
+    }
+    let Some(delta) = event["delta"].as_str() else { return Ok(()) };
+    let index = event["command_index"].as_u64().and_then(|index| usize::try_from(index).ok());
+    let command = index.and_then(|index| commands.get_mut(index)).ok_or("a command that wasn't added")?;
+    *command = json!(format!("{}{delta}", command.as_str().ok_or("no text")?));
+    Ok(())
+}
+
 /// Compares the item with what its events add up to, and takes what only the finished one has.
 fn finish(item: &mut Value, done: &Value) -> Result<(), String> {
     for field in FILLED {
@@ -100,6 +120,10 @@ fn finish(item: &mut Value, done: &Value) -> Result<(), String> {
         if sum != said {
             return Err(format!("{field} is {said:?}, and its events add up to {sum:?}"));
         }
+    }
+    let (sum, said) = (item.pointer(COMMANDS), done.pointer(COMMANDS));
+    if sum != said {
+        return Err(format!("the commands are {said:?}, and their events add up to {sum:?}"));
     }
     *item = done.clone();
     Ok(())

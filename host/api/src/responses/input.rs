@@ -11,6 +11,7 @@ use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
+use super::typed::{self, TypedTool};
 use crate::content;
 use crate::error::ApiError;
 use crate::history::History;
@@ -102,11 +103,13 @@ fn check_own(item: Object<'_>, is_new: bool, history: &History) -> Result<(), Ap
     if !is_new {
         return Err(ApiError::duplicate_item(item.require(fields::ID)?));
     }
-    let is_result = matches!(
-        item.get(fields::TYPE.optional())?,
-        Some("function_call_output" | "custom_tool_call_output")
-    );
-    if is_result && !history.has_call(call_id(item)?) {
+    let kind = item.get(fields::TYPE.optional())?.unwrap_or_default();
+    let id = match TypedTool::of_result(kind) {
+        Some(tool) => Some(result_id(tool, item, history)?),
+        None if matches!(kind, "function_call_output" | "custom_tool_call_output") => Some(call_id(item)?),
+        None => None,
+    };
+    if id.is_some_and(|id| !history.has_call(id)) {
         let what = "no call with this id is in what `previous_response_id` or `conversation` continues, or before this item in the input: send the whole conversation, or continue the right one";
         return Err(item.at(fields::CALL_ID).invalid(what));
     }
@@ -156,7 +159,18 @@ fn item(
         "additional_tools" | "compaction_trigger" | "configuration_update" => {}
         // `WholeInput` has what a reference means.
         "item_reference" => return Err(ApiError::item_not_found(item.require(fields::ID)?)),
-        other => approvals.item(other, item, history, warnings)?,
+        other => match (TypedTool::of_call(other), TypedTool::of_result(other)) {
+            (Some(tool), _) => history.call(HistoryCall {
+                id: call_id(item)?.to_owned(),
+                name: tool.name().to_owned(),
+                arguments: typed::input::arguments(tool, item)?,
+            }),
+            (_, Some(tool)) => {
+                let id = result_id(tool, item, history)?.to_owned();
+                history.result(Some(&id), None, typed::input::result(tool, item)?);
+            }
+            (None, None) => approvals.item(other, item, history, warnings)?,
+        },
     }
     Ok(())
 }
@@ -215,6 +229,15 @@ fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
     match item.get(fields::CALL_ID)? {
         Some(id) => Ok(id),
         None => item.get(fields::ID.optional())?.ok_or_else(|| item.at(fields::CALL_ID).missing("a string")),
+    }
+}
+
+/// The id of the call that a result of a typed tool is for: a search that the server ran has none,
+/// and its result is behind it.
+fn result_id<'a>(tool: TypedTool, item: Object<'a>, history: &'a History) -> Result<&'a str, ApiError> {
+    match (item.get(fields::CALL_ID)?, history.last_call(tool.name())) {
+        (None, Some(last)) if tool == TypedTool::ToolSearch => Ok(last),
+        _ => call_id(item),
     }
 }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hosted::items::HostedItem;
+use super::typed::items::TypedItem;
 use crate::schema::tagged;
 
 /// Status of an item.
@@ -148,6 +149,9 @@ pub(super) enum Item {
     /// Of a tool that the server runs.
     #[serde(untagged)]
     Hosted(HostedItem),
+    /// A call of a tool that the client runs and the protocol has an item for.
+    #[serde(untagged)]
+    Typed(TypedItem),
 }
 
 impl Item {
@@ -160,6 +164,7 @@ impl Item {
             | Self::CustomToolCall { id, .. }
             | Self::Compaction { id, .. } => id,
             Self::Hosted(item) => item.id(),
+            Self::Typed(item) => item.id(),
         }
     }
 
@@ -172,6 +177,7 @@ impl Item {
     pub(super) fn waits_for_client(&self) -> bool {
         match self {
             Self::FunctionCall { .. } | Self::CustomToolCall { .. } => true,
+            Self::Typed(item) => item.waits_for_client(),
             Self::Hosted(item) => item.waits_for_client(),
             _ => false,
         }
@@ -185,6 +191,7 @@ impl Item {
             | Self::Message { status, .. }
             | Self::FunctionCall { status, .. }
             | Self::CustomToolCall { status, .. } => *status = new,
+            Self::Typed(item) => item.set_status(new),
             // `hosted` sets it.
             Self::Compaction { .. } | Self::Hosted(_) => {}
         }

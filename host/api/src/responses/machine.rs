@@ -13,6 +13,8 @@ use super::open_item::{EventSink, OpenItem};
 use super::resource::{
     IncompleteDetails, RawMessage, Resource, ResponseError, ResponseStatus, ResponseUsage,
 };
+use super::typed::TypedTool;
+use super::typed::call::{TypedCall, Written};
 use crate::agent::{CompactionEvent, ServerEvent};
 use crate::error::{ApiError, cancelled, not_stored};
 use crate::event_buffer::EventBuffer;
@@ -35,6 +37,8 @@ pub(super) struct EventOptions {
     pub(super) encrypted_reasoning: bool,
     /// Flat names of the tools in namespaces.
     pub(super) namespaces: Namespaces,
+    /// The tools whose calls have items of their own.
+    pub(super) typed: Vec<TypedTool>,
     /// Whether deltas are padded.
     pub(super) obfuscate: bool,
 }
@@ -45,6 +49,8 @@ pub struct ResponsesMachine {
     response: Resource,
     /// The item that the model is writing. It is pushed to the response's output when it is closed.
     open: Option<OpenItem>,
+    /// The call that the model is writing and whose item comes when it is whole.
+    typed: Option<TypedCall>,
     sequence: SequenceNumbers,
     hosted: HostedCalls,
     options: EventOptions,
@@ -65,6 +71,7 @@ impl ResponsesMachine {
         Self {
             response,
             open: None,
+            typed: None,
             sequence,
             hosted,
             options,
@@ -84,14 +91,22 @@ impl ResponsesMachine {
     }
 
     fn open(&mut self, head: &ItemHead, buffer: &mut EventBuffer) {
-        debug_assert!(self.open.is_none(), "items never overlap");
+        debug_assert!(!self.is_writing(), "items never overlap");
+        if let Some(call) = self.typed_call(head) {
+            self.typed = Some(call);
+            return;
+        }
         let item = self.new_item(head);
         let out = EventSink { sequence: &mut self.sequence, buffer };
         self.open = Some(OpenItem::begin(item, self.response.output.len(), out));
     }
 
     fn text(&mut self, delta: &Delta, buffer: &mut EventBuffer) {
-        debug_assert!(self.open.is_some(), "text belongs to an open item");
+        debug_assert!(self.is_writing(), "text belongs to an open item");
+        if let Some(call) = &mut self.typed {
+            call.push(delta);
+            return;
+        }
         let Some(written) = &mut self.open else { return };
         let out = EventSink { sequence: &mut self.sequence, buffer };
         let logprobs = delta.tokens.iter().map(|token| token_logprob(&token.logprobs)).collect();
@@ -99,7 +114,8 @@ impl ResponsesMachine {
     }
 
     fn close(&mut self, status: ItemStatus, buffer: &mut EventBuffer) {
-        debug_assert!(self.open.is_some(), "only an open item ends");
+        debug_assert!(self.is_writing(), "only an open item ends");
+        self.write_typed(status, buffer);
         let Some(written) = self.open.take() else { return };
         let status = match status {
             ItemStatus::Completed => Status::Completed,
@@ -109,6 +125,33 @@ impl ResponsesMachine {
         let encrypted = reasoning.map(|text| self.options.seal.seal(REASONING, text));
         let out = EventSink { sequence: &mut self.sequence, buffer };
         self.response.output.push(written.end(status, encrypted, out));
+    }
+
+    /// Whether the model is writing an item.
+    fn is_writing(&self) -> bool {
+        self.open.is_some() || self.typed.is_some()
+    }
+
+    /// The call of a tool whose calls have items of their own.
+    fn typed_call(&self, head: &ItemHead) -> Option<TypedCall> {
+        let ItemHead::ToolCall { call_id, name, .. } = head else { return None };
+        let tool = self.options.typed.iter().find(|tool| tool.name() == name)?;
+        Some(TypedCall::new(*tool, call_id))
+    }
+
+    /// Opens the item of the call that was being written, and writes what there is of it.
+    fn write_typed(&mut self, status: ItemStatus, buffer: &mut EventBuffer) {
+        let Some(call) = self.typed.take() else { return };
+        let (item, written) = call.into_item(status == ItemStatus::Completed, &mut self.ids);
+        let out = EventSink { sequence: &mut self.sequence, buffer };
+        let mut open = OpenItem::begin(item, self.response.output.len(), out);
+        let out = EventSink { sequence: &mut self.sequence, buffer };
+        match written {
+            Written::Nothing => {}
+            Written::Commands(commands) => open.commands(commands, self.options.obfuscate, out),
+            Written::Arguments(text) => open.text(&text, Vec::new(), self.options.obfuscate, out),
+        }
+        self.open = Some(open);
     }
 
     fn fail(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
@@ -225,7 +268,7 @@ impl Machine for ResponsesMachine {
                 self.sequence.send(events::response("response.incomplete", &self.response), buffer);
             }
             TurnEnd::Failed(_) if end.is_steered() => {
-                if self.open.is_some() {
+                if self.is_writing() {
                     self.close(ItemStatus::Incomplete, buffer);
                 }
                 self.incomplete("steered", buffer);
@@ -243,7 +286,8 @@ impl Machine for ResponsesMachine {
 
     fn may_stop(&self) -> bool {
         let is_settled = |item: &Item| !item.is_running() && !item.waits_for_client();
-        self.open.as_ref().is_none_or(OpenItem::is_reasoning) && self.response.output.iter().all(is_settled)
+        let is_settled_so_far = self.typed.is_none() && self.open.as_ref().is_none_or(OpenItem::is_reasoning);
+        is_settled_so_far && self.response.output.iter().all(is_settled)
     }
 
     fn record(&mut self) -> Option<Record> {

@@ -28,6 +28,7 @@ pub(super) mod schema;
 pub mod steer;
 pub mod stored;
 mod tools;
+mod typed;
 pub mod validator;
 pub mod web_socket;
 

@@ -13,6 +13,11 @@ impl Namespaces {
         self.0.insert(flat, (namespace.to_owned(), name.to_owned()));
     }
 
+    /// Adds those of `other`.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// Whether `flat` is the flat name of a tool in a namespace.
     pub(super) fn has(&self, flat: &str) -> bool {
         self.0.contains_key(flat)
@@ -36,8 +41,12 @@ impl Namespaces {
 }
 
 /// The flat name: namespace and name with two underscores between, unless the namespace ends in
-/// them (`mcp__files__`).
+/// them (`mcp__files__`). A tool in a namespace of its own name has that name: so clients write the
+/// calls of a tool that a search found and that has no namespace.
 pub(super) fn flat(namespace: &str, name: &str) -> String {
+    if namespace == name {
+        return name.to_owned();
+    }
     let separator = if namespace.ends_with("__") { "" } else { "__" };
     format!("{namespace}{separator}{name}")
 }
@@ -53,6 +62,7 @@ mod tests {
         assert_eq!(namespaces.split("a__b__c"), (Some("a__b".to_owned()), "c".to_owned()));
         assert_eq!(namespaces.split("x__y"), (None, "x__y".to_owned()));
         assert_eq!(flat("mcp__files__", "read"), "mcp__files__read");
+        assert_eq!(flat("send", "send"), "send");
     }
 
     #[test]

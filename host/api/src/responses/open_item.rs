@@ -1,8 +1,9 @@
 //! The item that the model is writing, and its events from `added` to `done`. The item's text grows
 //! only by the deltas that are sent, so deltas and finished item can't differ.
 
-use super::events::{self, At, SequenceNumbers};
+use super::events::{self, At, CommandAt, SequenceNumbers};
 use super::items::{Item, OutputText, ReasoningText, Status, SummaryText, TokenLogprob};
+use super::typed::items::TypedItem;
 use crate::event_buffer::EventBuffer;
 use crate::obfuscation::encoded_len;
 
@@ -50,7 +51,8 @@ impl OpenItem {
             Item::FunctionCall { .. }
             | Item::CustomToolCall { .. }
             | Item::Compaction { .. }
-            | Item::Hosted(_) => {}
+            | Item::Hosted(_)
+            | Item::Typed(_) => {}
         }
         written
     }
@@ -100,11 +102,25 @@ impl OpenItem {
             Item::CustomToolCall { .. } => {
                 sequence.send_delta(events::input_delta(at, delta), secret, buffer);
             }
-            // `hosted` sends these events, and a summary has none.
-            Item::Hosted(_) | Item::Compaction { .. } => {}
+            // `hosted` sends these events, a summary has none, and `commands` sends a shell's.
+            Item::Hosted(_) | Item::Compaction { .. } | Item::Typed(_) => {}
         }
         if let Item::Message { content, .. } = &mut self.item {
             content[FIRST].logprobs.extend(logprobs);
+        }
+    }
+
+    /// Writes the commands of a shell's call into its item, one behind the other.
+    pub(super) fn commands(&mut self, commands: Vec<String>, padded: bool, out: EventSink<'_>) {
+        let EventSink { sequence, buffer } = out;
+        let Item::Typed(TypedItem::ShellCall { action, .. }) = &mut self.item else { return };
+        for command in commands {
+            let at = CommandAt { output_index: self.index, command_index: action.commands.len() };
+            let secret = padded.then(|| encoded_len(&command));
+            sequence.send(events::command_added(at), buffer);
+            sequence.send_delta(events::command_delta(at, &command), secret, buffer);
+            sequence.send(events::command_done(at, &command), buffer);
+            action.commands.push(command);
         }
     }
 
@@ -146,7 +162,7 @@ impl OpenItem {
             Item::Reasoning { summary, .. } => &mut summary[FIRST].text,
             Item::FunctionCall { arguments, .. } => arguments,
             Item::CustomToolCall { input, .. } => input,
-            Item::Compaction { .. } | Item::Hosted(_) => return,
+            Item::Compaction { .. } | Item::Hosted(_) | Item::Typed(_) => return,
         };
         text.push_str(delta);
     }
@@ -175,7 +191,7 @@ fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, b
             sequence.send(events::arguments_done(at, name, arguments), buffer);
         }
         Item::CustomToolCall { input, .. } => sequence.send(events::input_done(at, input), buffer),
-        Item::Compaction { .. } | Item::Hosted(_) => {}
+        Item::Compaction { .. } | Item::Hosted(_) | Item::Typed(_) => {}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::json::{Field, List, Object, Value};
 use crate::raw::{self, Json};
 
 /// Prefixes of ids, by type of item.
-const PREFIXES: [(&str, &str); 9] = [
+const PREFIXES: [(&str, &str); 17] = [
     ("message", "msg_"),
     ("reasoning", "rs_"),
     ("function_call", "fc_"),
@@ -21,6 +21,14 @@ const PREFIXES: [(&str, &str); 9] = [
     ("mcp_call", "mcp_"),
     ("mcp_approval_response", "mcpr_"),
     ("compaction", "cmp_"),
+    ("shell_call", "sh_"),
+    ("shell_call_output", "sho_"),
+    ("local_shell_call", "lsh_"),
+    ("local_shell_call_output", "lsho_"),
+    ("apply_patch_call", "apc_"),
+    ("apply_patch_call_output", "apco_"),
+    ("tool_search_call", "tsc_"),
+    ("tool_search_output", "tso_"),
 ];
 
 /// Types whose items always have a status.

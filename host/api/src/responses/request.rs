@@ -64,10 +64,14 @@ pub(crate) fn parse(
     let mut declared = tools::declared(body, input, ToolBounds::new(defaults), &mut warnings)?;
     let (hosted, shown) = hosted::request::read(body, input, max_calls, &defaults.mcp, &mut warnings)?;
     let choice = declared.flat_choice(choice(body)?);
-    let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
+    let mut hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
     let others = hosted.as_ref().is_some_and(is_callable);
     let tool_choice = declared.client_tools.choose(&choice, others, body.at(TOOL_CHOICE))?;
+    if let Some(search) = declared.take_search(&choice) {
+        let hosted = hosted.get_or_insert_with(|| Hosted { max_calls, ..Hosted::default() });
+        hosted.search = Some(search);
+    }
     declared.shown.extend(shown);
     let updates = ConfigurationUpdates::read(input, &defaults.limits)?;
     let format = echo::format(body, &defaults.limits)?;
@@ -76,6 +80,7 @@ pub(crate) fn parse(
     echo.reasoning.effort = updates.effort.or(echo.reasoning.effort);
     let compaction = compaction::asked(body, input, defaults)?;
     let include = Include::read(body, &echo)?;
+    let typed = declared.typed_calls();
     let job = Job {
         conversation: Conversation {
             messages: input::messages(body, input, defaults, continuation, &mut warnings)?,
@@ -105,6 +110,7 @@ pub(crate) fn parse(
         seal: defaults.seal.clone(),
         encrypted_reasoning: include.encrypted_reasoning,
         namespaces: declared.namespaces,
+        typed,
         obfuscate: wants_obfuscation(body)?,
     };
     let (model, stream) = (echo.model.clone(), body.get(fields::STREAM)?.unwrap_or(false));
@@ -202,7 +208,7 @@ pub fn count(
         Some(Compaction { occasion: Occasion::Asked, prompt }) => summary_job(job, &prompt),
         _ => job,
     };
-    if hosted.is_some() {
+    if hosted.is_some_and(|hosted| !hosted.tools.is_empty()) {
         warnings
             .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
     }

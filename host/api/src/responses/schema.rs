@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::events::hosted::{self, ItemProgress};
-use super::events::{self, At, Event, Lifecycle};
+use super::events::{self, At, CommandAt, Event, Lifecycle};
 use super::items::{OutputText, ReasoningText, SummaryText};
 use super::resource::Resource;
 use crate::schema::AnswerSchemas;
@@ -100,6 +100,10 @@ impl<'a> Events<'a> {
         self.add(&events::input_delta(at, ""));
         self.add(&events::input_done(at, ""));
         self.add(&events::compacting(at));
+        let at = CommandAt { output_index: 0, command_index: 0 };
+        self.add(&events::command_added(at));
+        self.add(&events::command_delta(at, ""));
+        self.add(&events::command_done(at, ""));
     }
 
     fn add_hosted(&mut self) {

@@ -6,6 +6,7 @@ use serde_json::{Value as Parsed, json};
 
 use super::fields;
 use super::lane::{StreamId, of_lane, to_bytes};
+use super::typed::TypedTool;
 use crate::error::ApiError;
 use crate::json::{Elements, List, Object, Path, Value};
 use crate::raw::{self, Json};
@@ -195,7 +196,9 @@ fn required(item: &Parsed) -> Option<Parsed> {
         "mcp_approval_request" => {
             Some(json!({ "type": "mcp_approval_response", "approval_request_id": item["id"] }))
         }
-        _ => None,
+        kind => {
+            TypedTool::result_of(kind).map(|result| json!({ "type": result, "call_id": item["call_id"] }))
+        }
     }
 }
 

@@ -1,14 +1,17 @@
-//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not.
-//! Other tools are ignored with a warning, since clients offer all the tools that they know. Tools
-//! may also come in the input, as `additional_tools`.
+//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not, and
+//! those that have items of their own (`typed`). Other tools are ignored with a warning, since
+//! clients offer all the tools that they know. Tools may also come in the input: as
+//! `additional_tools`, and as what a search found.
 
-use super::fields;
+use super::fields::{self, DEFER_LOADING, ENVIRONMENT, EXECUTION, SKILL_PATH, SKILLS};
 use super::hosted;
 use super::input_items::{Input, is_of};
 use super::names::{Namespaces, flat};
+use super::typed::TypedTool;
+use crate::agent::{DeferredTool, SEARCH, ToolSearch};
 use crate::error::ApiError;
 use crate::fields::Row;
-use crate::json::{Object, Value};
+use crate::json::{Object, Path, Value};
 use crate::raw::{self, Json};
 use crate::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, ToolChoiceField};
 use crate::warnings::Warnings;
@@ -21,28 +24,87 @@ pub(super) struct Declared {
     pub(super) client_tools: ClientTools,
     /// Namespaces and names that the flat names stand for.
     pub(super) namespaces: Namespaces,
+    /// The tools that have items of their own.
+    typed: Vec<TypedTool>,
     /// The tools as the response object repeats them.
     pub(super) shown: Vec<Json>,
+    /// Whether the server searches tools for the model.
+    searches: bool,
+    /// Whether there is a search of tools, so that the model doesn't see those that are deferred.
+    searched: bool,
+    /// The tools that the model doesn't see before they are found.
+    hidden: Vec<DeferredTool>,
 }
 
-/// Reads the tools of `tools` and of `additional_tools` in the input.
+/// Reads the tools of `tools`, of `additional_tools` in the input, and those that searches found,
+/// which the model may call and sees where they were found.
 pub(super) fn declared(
     body: &Object<'_>,
     input: Input<'_>,
     mut bounds: ToolBounds,
     warnings: &mut Warnings,
 ) -> Result<Declared, ApiError> {
-    let mut declared = Declared::default();
+    let is_search = |(_, tool): (_, Value<'_>)| is_of(tool, TypedTool::ToolSearch.name());
+    let mut declared = Declared { searched: body.list(TOOLS)?.iter().any(is_search), ..Declared::default() };
     declared.list(*body, &mut bounds, warnings)?;
     for (path, item) in input.items() {
         if is_of(item, "additional_tools") {
             declared.list(Object::new(item, path)?, &mut bounds, warnings)?;
+        } else if is_of(item, "tool_search_output") {
+            let item = Object::new(item, path)?;
+            declared.join(of_search(item, &mut bounds, warnings)?);
+            declared.check_number(item.at(TOOLS), bounds.tools)?;
         }
     }
     Ok(declared)
 }
 
+/// The declarations of the tools that a search found, as the model sees them. Their size was checked
+/// with the request.
+pub(super) fn found(item: Object<'_>) -> Result<Vec<String>, ApiError> {
+    let found = of_search(item, &mut ToolBounds::checked(), &mut Warnings::default())?;
+    let others = found.client_tools.declarations.into_iter().map(|tool| tool.declaration);
+    Ok(found.hidden.into_iter().map(|tool| tool.declaration).chain(others).collect())
+}
+
+fn of_search(
+    item: Object<'_>,
+    bounds: &mut ToolBounds,
+    warnings: &mut Warnings,
+) -> Result<Declared, ApiError> {
+    let mut found = Declared { searched: true, ..Declared::default() };
+    found.list(item, bounds, warnings)?;
+    Ok(found)
+}
+
 impl Declared {
+    /// The tools that the server searches for the model, of those that `choice` allows; none where
+    /// the model mayn't search.
+    pub(super) fn take_search(&mut self, choice: &ToolChoiceField) -> Option<ToolSearch> {
+        let mut tools = std::mem::take(&mut self.hidden);
+        if let ToolChoiceField::Allowed(allowed) = choice {
+            tools.retain(|tool| allowed.names.contains(&tool.definition.name));
+        }
+        (self.searches && self.client_tools.has(SEARCH)).then_some(ToolSearch { tools })
+    }
+
+    /// The tools whose calls come as items of their own, for the client to run.
+    pub(super) fn typed_calls(&self) -> Vec<TypedTool> {
+        let is_client_run = |tool: &TypedTool| *tool != TypedTool::ToolSearch || !self.searches;
+        self.typed.iter().copied().filter(is_client_run).collect()
+    }
+
+    /// Lets the model call tools that it sees elsewhere. What is there already stays.
+    fn join(&mut self, found: Self) {
+        let deferred = found.hidden.into_iter().map(|tool| tool.definition);
+        for tool in deferred.chain(found.client_tools.tools) {
+            if !self.client_tools.has(&tool.name) {
+                self.client_tools.tools.push(tool);
+            }
+        }
+        self.namespaces.extend(found.namespaces);
+    }
+
     /// The choice with flat names for the names that the client uses.
     pub(super) fn flat_choice(&self, choice: ToolChoiceField) -> ToolChoiceField {
         match choice {
@@ -50,9 +112,12 @@ impl Declared {
                 let meant: Vec<String> =
                     allowed.names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
                 allowed.names.extend(meant);
+                let typed = allowed.kinds.iter().filter(|kind| TypedTool::of(kind).is_some());
+                allowed.names.extend(typed.cloned());
                 ToolChoiceField::Allowed(allowed)
             }
             ToolChoiceField::Named(name) => ToolChoiceField::Named(self.flat_name(name)),
+            ToolChoiceField::OfKind(kind) if TypedTool::of(&kind).is_some() => ToolChoiceField::Named(kind),
             choice => choice,
         }
     }
@@ -60,7 +125,7 @@ impl Declared {
     /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it,
     /// or if it stands for none or several.
     fn flat_name(&self, name: String) -> String {
-        if self.client_tools.tools.iter().any(|tool| tool.name == name) {
+        if self.client_tools.has(&name) {
             return name;
         }
         let mut meant = self.namespaces.meant_by(&name);
@@ -88,18 +153,32 @@ impl Declared {
                 "namespace" => self.namespace(tool, max, warnings)?,
                 kind @ ("function" | "custom") => {
                     let name = tool.require(fields::NAME)?;
+                    if self.namespaces.has(name) || self.typed.iter().any(|typed| typed.name() == name) {
+                        return Err(taken(tool.at(fields::NAME)));
+                    }
                     self.add(name, tool, kind)?;
                     self.shown.push(echo(tool, kind));
-                    if self.namespaces.has(name) {
-                        return Err(taken(tool));
+                    if self.is_hidden(tool)? {
+                        // Clients know the calls of such a tool by a namespace of its own name.
+                        self.namespaces.insert(name.to_owned(), name, name);
+                        self.hide(whole(tool));
                     }
                 }
-                // `hosted::request` reads these.
-                _ => {}
+                kind => match TypedTool::of(kind) {
+                    Some(typed) => self.typed(typed, tool, warnings)?,
+                    // `hosted::request` reads the others.
+                    None => {}
+                },
             }
-            if self.client_tools.tools.len() > max {
-                return Err(path.invalid(format_args!("at most {max} tools, namespaces and all")));
-            }
+            self.check_number(path, max)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses more tools than a request may have, wherever they are declared.
+    fn check_number(&self, path: Path<'_>, max: usize) -> Result<(), ApiError> {
+        if self.client_tools.tools.len() + self.hidden.len() > max {
+            return Err(path.invalid(format_args!("at most {max} tools, namespaces and all")));
         }
         Ok(())
     }
@@ -123,24 +202,75 @@ impl Declared {
                 continue;
             };
             let name = flat(outer, inner);
-            self.check_free(&name, tool)?;
+            self.check_free(&name, tool.at(fields::NAME))?;
             self.add(&name, tool, kind)?;
             self.namespaces.insert(name, outer, inner);
             shown.push(echo(tool, kind));
+            if self.is_hidden(tool)? {
+                self.hide(shown_namespace(namespace, &[whole(tool)])?);
+            }
         }
-        let description = namespace.get(fields::DESCRIPTION)?.unwrap_or_default();
-        self.shown.push(raw::object([
-            ("type", Json::of("namespace")),
-            ("name", Json::of(outer)),
-            ("description", Json::of(description)),
-            ("tools", Json::of(&shown)),
-        ]));
+        self.shown.push(shown_namespace(namespace, &shown)?);
         Ok(())
     }
 
-    /// Refuses a flat name that another tool has: the model's calls couldn't be told apart.
-    fn check_free(&self, name: &str, tool: Object<'_>) -> Result<(), ApiError> {
-        if self.client_tools.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
+    /// Whether the model doesn't see the tool before a search found it.
+    fn is_hidden(&self, tool: Object<'_>) -> Result<bool, ApiError> {
+        Ok(tool.get(DEFER_LOADING)?.unwrap_or(false) && self.searched)
+    }
+
+    /// Takes the last tool away from the model, who may search for it. `shown` is the tool as the
+    /// client declared it.
+    fn hide(&mut self, shown: Json) {
+        let ClientTools { tools, declarations } = &mut self.client_tools;
+        let (Some(definition), Some(declaration)) = (tools.pop(), declarations.pop()) else { return };
+        let (declaration, shown) = (declaration.declaration, shown.into_string());
+        self.hidden.push(DeferredTool { definition, declaration, shown });
+    }
+
+    /// Adds a tool that has items of its own. One that is there already is ignored with a warning,
+    /// and so is a shell that isn't the client's.
+    fn typed(&mut self, typed: TypedTool, tool: Object<'_>, warnings: &mut Warnings) -> Result<(), ApiError> {
+        let name = typed.name();
+        if self.typed.contains(&typed) {
+            warnings.add(format!("tool of type {name} ignored: there is one already"));
+            return Ok(());
+        }
+        let (mut description, mut parameters) =
+            (typed.description().to_owned(), Json::of(&typed.parameters()));
+        match typed {
+            TypedTool::Shell => {
+                let environment = tool.get(ENVIRONMENT)?;
+                let kind = environment.as_ref().map(|place| place.require(fields::TYPE)).transpose()?;
+                if kind.is_some_and(|kind| kind != "local") {
+                    warnings.add(format!("tool of type {name} ignored: there are no containers here"));
+                    return Ok(());
+                }
+                if let Some(place) = environment {
+                    add_skills(&mut description, place)?;
+                }
+            }
+            TypedTool::ToolSearch => {
+                let own = tool.get(fields::DESCRIPTION)?.filter(|text| !text.is_empty());
+                description = own.map_or(description, str::to_owned);
+                self.searches = tool.get(EXECUTION)? != Some("client");
+                if let (false, Some(own)) = (self.searches, tool.value(PARAMETERS)) {
+                    parameters = own.to_json();
+                }
+            }
+            TypedTool::LocalShell | TypedTool::ApplyPatch => {}
+        }
+        self.check_free(name, tool.at(fields::TYPE))?;
+        self.client_tools.add_own(name, &description, &parameters);
+        self.typed.push(typed);
+        self.shown.push(whole(tool));
+        Ok(())
+    }
+
+    /// Refuses a name that another tool has: the model's calls couldn't be told apart.
+    fn check_free(&self, name: &str, path: Path<'_>) -> Result<(), ApiError> {
+        let is_hidden = self.hidden.iter().any(|tool| tool.definition.name == name);
+        if is_hidden || self.client_tools.has(name) { Err(taken(path)) } else { Ok(()) }
     }
 
     /// Adds a tool that clients run, a function or a custom tool, under the name that the model
@@ -153,8 +283,37 @@ impl Declared {
     }
 }
 
-fn taken(tool: Object<'_>) -> ApiError {
-    tool.at(fields::NAME).invalid("the model would see two tools of this name: rename one, or its namespace")
+/// The tool as the client declared it.
+fn whole(tool: Object<'_>) -> Json {
+    raw::object(tool.fields().map(|(name, value)| (name, value.to_json())))
+}
+
+/// A namespace with some of its tools, as the response object shows it.
+fn shown_namespace(namespace: Object<'_>, tools: &[Json]) -> Result<Json, ApiError> {
+    Ok(raw::object([
+        ("type", Json::of("namespace")),
+        ("name", Json::of(namespace.require(fields::NAME)?)),
+        ("description", Json::of(namespace.get(fields::DESCRIPTION)?.unwrap_or_default())),
+        ("tools", Json::of(tools)),
+    ]))
+}
+
+fn taken(path: Path<'_>) -> ApiError {
+    path.invalid("the model would see two tools of this name: rename one, or its namespace")
+}
+
+/// Tells the model of the skills in a shell's environment.
+fn add_skills(description: &mut String, place: Object<'_>) -> Result<(), ApiError> {
+    for (index, skill) in place.list(SKILLS)?.objects().enumerate() {
+        let skill = skill?;
+        if index == 0 {
+            description.push_str(" Skills, each a folder whose SKILL.md says how to do something:");
+        }
+        let (name, path) = (skill.require(fields::NAME)?, skill.require(SKILL_PATH)?);
+        let about = skill.get(fields::DESCRIPTION)?.unwrap_or_default();
+        description.push_str(&format!("\n- {name} ({path}): {about}"));
+    }
+    Ok(())
 }
 
 /// The tool with all fields that the protocol gives it, as the response object shows it.

@@ -140,6 +140,27 @@ fn responses_with_a_custom_tool() {
 }
 
 #[test]
+fn responses_with_tools_that_have_items_of_their_own() {
+    let tools = json!([
+        { "type": "shell", "environment": { "type": "local" } }, { "type": "local_shell" },
+        { "type": "apply_patch" }, { "type": "tool_search", "execution": "client" },
+    ]);
+    let items = vec![
+        call("call_a", "shell", &[r#"{"commands": ["ls "#, r#"-l", "pwd"], "timeout_ms": 1000}"#]),
+        call("call_b", "local_shell", &[r#"{"command": ["ls"], "env": {"A": "b"}}"#]),
+        call(
+            "call_c",
+            "apply_patch",
+            &[r#"{"type": "update_file", "path": "a.rs", "diff": "@@\n-a\n+b\n"}"#],
+        ),
+        call("call_d", "tool_search", &[r#"{"query": "mail"}"#]),
+        // What isn't what the tool takes comes as the model wrote it.
+        call("call_e", "shell", &[r#"{"commands": "#, r#"[], "why": 1}"#]),
+    ];
+    responses_golden("typed", &json!({ "tools": tools }), items, TurnEnd::Completed);
+}
+
+#[test]
 fn responses_with_tools_in_namespaces() {
     let tools = json!([{ "type": "namespace", "name": "files", "description": "Files.", "tools": [
         { "type": "function", "name": "read", "parameters": { "type": "object" } }, { "type": "custom", "name": "patch" },

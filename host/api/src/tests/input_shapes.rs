@@ -168,6 +168,51 @@ fn custom_calls_are_functions_with_one_string() {
 }
 
 #[test]
+fn calls_with_items_of_their_own_are_functions_and_their_results_texts() {
+    let printed = |stdout: &str, stderr: &str, outcome: Value| json!({ "stdout": stdout, "stderr": stderr, "outcome": outcome });
+    let found = json!([
+        { "type": "function", "name": "send", "description": "Sends.", "parameters": {}, "defer_loading": true },
+        { "type": "namespace", "name": "crm", "description": "", "tools": [{ "type": "function", "name": "list" }] },
+    ]);
+    let input = json!([
+        { "type": "shell_call", "id": "sh_1", "call_id": "c1", "status": "completed", "environment": { "type": "local" },
+          "action": { "commands": ["ls"], "timeout_ms": 5, "max_output_length": null } },
+        { "type": "local_shell_call", "id": "lsh_1", "call_id": "c2", "action": { "type": "exec", "command": ["ls"], "env": {} } },
+        { "type": "apply_patch_call", "call_id": "c3", "operation": { "type": "delete_file", "path": "a" } },
+        { "type": "tool_search_call", "call_id": "c4", "execution": "client", "arguments": { "query": "mail" } },
+        { "type": "shell_call_output", "call_id": "c1", "max_output_length": 9, "output": [
+            printed("a\n", "", json!({ "type": "exit", "exit_code": 0 })), printed("", "no", json!({ "type": "timeout" })),
+        ] },
+        { "type": "local_shell_call_output", "id": "c2", "output": "a" },
+        { "type": "apply_patch_call_output", "call_id": "c3", "status": "failed", "output": "no such file" },
+        { "type": "tool_search_output", "call_id": "c4", "execution": "client", "tools": found },
+    ]);
+    let calls = assistant(
+        None,
+        "",
+        &[
+            ("c1", "shell", r#"{"commands":["ls"],"timeout_ms":5}"#),
+            ("c2", "local_shell", r#"{"command":["ls"],"env":{}}"#),
+            ("c3", "apply_patch", r#"{"type":"delete_file","path":"a"}"#),
+            ("c4", "tool_search", r#"{"query":"mail"}"#),
+        ],
+    );
+    let tools = concat!(
+        r#"{"type":"function","function":{"name":"send","description":"Sends.","parameters":{}}}"#,
+        "\n",
+        r#"{"type":"function","function":{"name":"crm__list"}}"#
+    );
+    let expected = [
+        calls,
+        result("c1", Some("shell"), "a\n\nexit code: 0\nstderr:\nno\ntimed out"),
+        result("c2", Some("local_shell"), "a"),
+        result("c3", Some("apply_patch"), "Error: no such file"),
+        result("c4", Some("tool_search"), tools),
+    ];
+    assert_eq!(messages(&input), expected);
+}
+
+#[test]
 fn items_that_say_nothing_are_skipped_and_unknown_ones_refused() {
     let search = json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" });
     let question = json!({ "role": "user", "content": "q" });
@@ -179,8 +224,17 @@ fn items_that_say_nothing_are_skipped_and_unknown_ones_refused() {
 
 #[test]
 fn results_without_a_known_call_are_refused() {
-    for kind in ["function_call_output", "custom_tool_call_output"] {
-        let late = json!([{ "type": kind, "call_id": "c9", "output": "late" }]);
+    let kinds = [
+        "function_call_output",
+        "custom_tool_call_output",
+        "shell_call_output",
+        "local_shell_call_output",
+        "apply_patch_call_output",
+        "tool_search_output",
+    ];
+    for kind in kinds {
+        let late =
+            json!([{ "type": kind, "call_id": "c9", "output": "late", "status": "completed", "tools": [] }]);
         assert!(refused(&late).starts_with("input[0].call_id: no call with this id"), "{}", refused(&late));
     }
 }

@@ -21,6 +21,7 @@ mod responses_requests;
 mod thinking;
 mod tokenize;
 mod tools;
+mod typed;
 
 use std::sync::Arc;
 

@@ -52,13 +52,13 @@ fn functions_keep_the_templates_shape_and_key_order() {
 #[test]
 fn unrunnable_tools_are_ignored_with_a_warning() {
     let tools = json!([
-        { "type": "web_search" }, { "type": "local_shell" }, { "type": "namespace", "name": "n", "tools": [] },
-        { "type": "tool_search", "name": "x" }, { "type": "function", "name": "f" },
+        { "type": "web_search" }, { "type": "computer" }, { "type": "namespace", "name": "n", "tools": [] },
+        { "type": "image_generation", "name": "x" }, { "type": "function", "name": "f" },
     ]);
     let (job, warnings) = job(responses::read, &with(&json!({ "tools": tools })));
     assert_eq!(job.demand.tools.len(), 1);
     let ignored = |kind: &str| format!("tool of type {kind} ignored");
-    assert_eq!(warnings, [ignored("local_shell"), ignored("tool_search"), ignored("web_search")]);
+    assert_eq!(warnings, [ignored("computer"), ignored("image_generation"), ignored("web_search")]);
 }
 
 #[test]

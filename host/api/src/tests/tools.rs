@@ -131,10 +131,6 @@ fn a_choice_may_force_a_call() {
 #[test]
 fn choices_that_say_nothing_or_too_much_are_refused() {
     for (choice, message) in [
-        (
-            json!({ "type": "mcp", "server_label": "time", "name": "now" }),
-            "tool_choice: a forced choice of a tool that the server runs",
-        ),
         (json!({ "type": "function" }), "tool_choice.name: missing"),
         (
             json!({ "type": "allowed_tools", "tools": [{ "type": "mcp" }] }),

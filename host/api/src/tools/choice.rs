@@ -31,6 +31,8 @@ pub(crate) enum ToolChoiceField {
     Required,
     /// The model must call the tool of this name.
     Named(String),
+    /// The model must call the tool of this type, which has no name.
+    OfKind(String),
     /// The model may, or must, call some of these tools.
     Allowed(Allowed),
 }
@@ -48,7 +50,7 @@ pub(crate) struct Allowed {
     pub(crate) servers: Vec<(String, Option<String>)>,
 }
 
-/// Reads `tool_choice`. A forced call of a tool that the server runs is refused.
+/// Reads `tool_choice`.
 pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
     let path = body.at(TOOL_CHOICE);
     match body.value(TOOL_CHOICE) {
@@ -63,9 +65,7 @@ pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
                     let named = choice.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(choice);
                     Ok(ToolChoiceField::Named(named.require(fields::NAME)?.to_owned()))
                 }
-                _ => Err(path.unsupported(
-                    "a forced choice of a tool that the server runs is not there: send \"required\", or allowed_tools",
-                )),
+                kind => Ok(ToolChoiceField::OfKind(kind.to_owned())),
             }
         }
         Some(other) => Err(path.expected("a string or an object", other)),
@@ -140,6 +140,9 @@ impl ClientTools {
             ToolChoiceField::Named(name) if self.tools.iter().any(|tool| tool.name == *name) => {
                 Ok(ToolChoice::Named(name.clone()))
             }
+            ToolChoiceField::OfKind(_) => Err(path.unsupported(
+                "a forced choice of a tool that the server runs is not there: send \"required\", or allowed_tools",
+            )),
             ToolChoiceField::Named(_) => Err(path.invalid("expected the name of a declared tool")),
             ToolChoiceField::Required | ToolChoiceField::Allowed(Allowed { required: true, .. }) if any => {
                 Ok(ToolChoice::Required)

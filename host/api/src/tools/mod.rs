@@ -86,6 +86,29 @@ impl ClientTools {
         Ok(())
     }
 
+    /// Adds a function of the server's making, with its schema.
+    pub(crate) fn add_own(&mut self, name: &str, description: &str, parameters: &Json) {
+        self.tools.push(ToolDefinition {
+            name: name.to_owned(),
+            kind: ToolKind::Function,
+            schema: parameters.clone().into_string(),
+            strict: false,
+            grammar: None,
+        });
+        let fields = [
+            ("name", Json::of(name)),
+            ("description", Json::of(description)),
+            ("parameters", parameters.clone()),
+        ];
+        let declaration = function(fields.into_iter()).into_string();
+        self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
+    }
+
+    /// Whether a tool has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
     /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`.
     /// The tool's description for the model contains the grammar's text, whether or not the engine
     /// can follow the grammar.
@@ -170,6 +193,11 @@ impl ToolBounds {
     pub(crate) fn new(defaults: &Defaults) -> Self {
         let limits = &defaults.limits;
         Self { tools: limits.tools, values: limits.tool_values, bytes: defaults.tool_bytes }
+    }
+
+    /// No bounds, for tools whose size was checked before.
+    pub(crate) fn checked() -> Self {
+        Self { tools: usize::MAX, values: usize::MAX, bytes: usize::MAX }
     }
 }
 

@@ -7,6 +7,7 @@
 //! event. This file has the events that all items share, each other file those of one kind.
 
 mod calls;
+mod commands;
 mod compaction;
 pub(super) mod hosted;
 mod message;
@@ -20,6 +21,7 @@ use super::resource::Resource;
 use crate::event_buffer::EventBuffer;
 
 pub(super) use calls::{arguments_delta, arguments_done, input_delta, input_done};
+pub(super) use commands::{CommandAt, command_added, command_delta, command_done};
 pub(super) use compaction::compacting;
 pub(super) use message::{text_delta, text_done};
 pub(super) use reasoning::{

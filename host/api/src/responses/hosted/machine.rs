@@ -10,8 +10,10 @@ use crate::event_buffer::EventBuffer;
 use crate::ids::Ids;
 use crate::responses::events::hosted::ItemProgress;
 use crate::responses::events::{self, At, SequenceNumbers};
-use crate::responses::items::Item;
+use crate::responses::items::{Item, Status};
+use crate::responses::typed::items::{Execution, TypedItem};
 use mcp::McpTool;
+use serde_json::Value;
 
 /// Calls and lists of tools that are open.
 #[derive(Debug, Default)]
@@ -46,10 +48,21 @@ pub(in crate::responses) struct OutputSink<'a> {
 impl OutputSink<'_> {
     /// Adds an item and announces it. Returns its output index.
     fn add(&mut self, item: HostedItem) -> usize {
+        self.announce(Item::Hosted(item))
+    }
+
+    fn announce(&mut self, item: Item) -> usize {
         let place = self.output.len();
-        self.output.push(Item::Hosted(item));
+        self.output.push(item);
         self.sequence.send(events::item_added(place, &self.output[place]), self.buffer);
         place
+    }
+
+    /// Adds an item that is whole from the start.
+    fn whole(&mut self, item: TypedItem) {
+        let place = self.announce(Item::Typed(item));
+        self.output[place].set_status(Status::Completed);
+        self.done(place);
     }
 
     fn item(&mut self, place: usize) -> &mut HostedItem {
@@ -140,6 +153,7 @@ impl HostedCalls {
                 }
             }
             ServerEvent::CallWritten { call_id } => self.call_written(call_id, &mut out),
+            ServerEvent::Searched { arguments, found } => searched(arguments, found, &mut out),
             ServerEvent::CallEnded { call_id, result } => self.call_ended(call_id, result, &mut out),
         }
     }
@@ -222,6 +236,16 @@ impl HostedCalls {
             Err(reason) => out.fail_call(place, call.written, reason),
         }
     }
+}
+
+/// A search of tools, and what it found.
+fn searched(arguments: &str, found: &[String], out: &mut OutputSink<'_>) {
+    let (status, call_id, execution) = (Status::InProgress, None, Execution::Server);
+    let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    let (id, arguments) = (out.ids.next("tsc_"), json(arguments));
+    out.whole(TypedItem::ToolSearchCall { id, status, call_id: call_id.clone(), execution, arguments });
+    let (id, tools) = (out.ids.next("tso_"), found.iter().map(|tool| json(tool)).collect());
+    out.whole(TypedItem::ToolSearchOutput { id, status, call_id, execution, tools });
 }
 
 impl OpenCall {

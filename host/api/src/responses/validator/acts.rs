@@ -78,6 +78,9 @@ pub(super) enum ItemPhase {
     Progress(&'static [&'static str]),
     /// Any number of events `response.TYPE.NAME`, with this name.
     Repeated(&'static str),
+    /// Any number of commands, each `response.shell_call_command.added`, any number of `.delta` and
+    /// one `.done`: they write the list `commands` of the item's `action`.
+    Commands,
 }
 
 impl ItemPhase {
@@ -91,13 +94,13 @@ impl ItemPhase {
         match self {
             Self::Progress(names) => names.contains(&name),
             Self::Repeated(repeated) => repeated == name,
-            Self::Written { .. } => false,
+            Self::Written { .. } | Self::Commands => false,
         }
     }
 
     /// Whether the phase may have no event, and ends without one.
     pub(super) fn is_repeated(self) -> bool {
-        matches!(self, Self::Repeated(_))
+        matches!(self, Self::Repeated(_) | Self::Commands)
     }
 
     /// The event of an item of type `item` that ends the phase.
@@ -106,6 +109,7 @@ impl ItemPhase {
             Self::Written { events, .. } => format!("response.{events}.done"),
             Self::Progress(names) => format!("response.{item}.{}", names.join(" or .")),
             Self::Repeated(name) => format!("response.{item}.{name}"),
+            Self::Commands => format!("response.{COMMAND}.done"),
         }
     }
 }
@@ -131,9 +135,12 @@ const CODE: ItemPhase = ItemPhase::Written { events: "code_interpreter_call_code
 const BEGUN: ItemPhase = ItemPhase::Progress(&["in_progress"]);
 const COMPLETED: ItemPhase = ItemPhase::Progress(&["completed"]);
 const COMPLETED_OR_FAILED: ItemPhase = ItemPhase::Progress(&["completed", "failed"]);
+/// Name of the events of a shell's commands.
+const COMMAND: &str = "shell_call_command";
+const CALL: [(&str, FieldType); 2] = [STATUS, ("call_id", FieldType::Text)];
 const STATUS: (&str, FieldType) = ("status", FieldType::Text);
 
-static ITEMS: [ItemKind; 10] = [
+static ITEMS: [ItemKind; 15] = [
     ItemKind {
         name: "message",
         parts: &["output_text", "refusal"],
@@ -166,6 +173,51 @@ static ITEMS: [ItemKind; 10] = [
         phases: &[INPUT],
         model: true,
         fields: &[("call_id", FieldType::Text), ("name", FieldType::Text), ("input", FieldType::Text)],
+    },
+    ItemKind {
+        name: "shell_call",
+        parts: &[],
+        phases: &[ItemPhase::Commands],
+        model: true,
+        fields: &[CALL[0], CALL[1], ("action", FieldType::Object)],
+    },
+    ItemKind {
+        name: "local_shell_call",
+        parts: &[],
+        phases: &[],
+        model: true,
+        fields: &[CALL[0], CALL[1], ("action", FieldType::Object)],
+    },
+    ItemKind {
+        name: "apply_patch_call",
+        parts: &[],
+        phases: &[],
+        model: true,
+        fields: &[CALL[0], CALL[1], ("operation", FieldType::Object)],
+    },
+    ItemKind {
+        name: "tool_search_call",
+        parts: &[],
+        phases: &[],
+        model: true,
+        fields: &[
+            STATUS,
+            ("call_id", FieldType::OptionalText),
+            ("execution", FieldType::Text),
+            ("arguments", FieldType::Some),
+        ],
+    },
+    ItemKind {
+        name: "tool_search_output",
+        parts: &[],
+        phases: &[],
+        model: true,
+        fields: &[
+            STATUS,
+            ("call_id", FieldType::OptionalText),
+            ("execution", FieldType::Text),
+            ("tools", FieldType::List),
+        ],
     },
     ItemKind {
         name: "compaction",
@@ -250,6 +302,8 @@ pub(super) enum Act<'a> {
     /// The item's own text is complete. Holds the events' name, and the field of the item that has
     /// the text.
     Text(&'a str, &'static str),
+    /// A command of a shell's call begins, grows or is complete. Holds which of them.
+    Command(&'a str),
     /// An item makes progress. Holds the item's type, and the name of the progress.
     Progress(&'a str, &'a str),
 }
@@ -267,6 +321,9 @@ impl<'a> Act<'a> {
             _ => {}
         }
         let (subject, verb) = name.rsplit_once('.')?;
+        if subject == COMMAND && matches!(verb, "added" | "delta" | "done") {
+            return Some(Self::Command(verb));
+        }
         let part = if subject == "reasoning_summary_text" { "summary_text" } else { subject };
         match (PartKind::of(part), verb) {
             (Ok(kind), "delta") => return Some(Self::PartDelta(kind)),
@@ -289,6 +346,11 @@ impl<'a> Act<'a> {
 
     /// Checks that an event has the required fields.
     pub(super) fn check_fields(self, fields: CheckedObject<'_>) -> Result<(), Fault> {
+        if let Self::Command(verb) = self {
+            let text = if verb == "delta" { "delta" } else { "command" };
+            let place = [("output_index", FieldType::Count), ("command_index", FieldType::Count)];
+            return fields.require(&[place[0], place[1], (text, FieldType::Text)]);
+        }
         fields.require(&[("item_id", FieldType::Text), ("output_index", FieldType::Count)])?;
         match self {
             Self::PartAdded(series) | Self::PartDone(series) => {
@@ -309,13 +371,13 @@ impl<'a> Act<'a> {
             ]),
             Self::Delta(_) => fields.require(&[("delta", FieldType::Text)]),
             Self::Text(_, field) => fields.require(&[(field, FieldType::Text)]),
-            Self::Progress(..) => Ok(()),
+            Self::Progress(..) | Self::Command(_) => Ok(()),
         }
     }
 
     /// Checks that padding is a text, and that only deltas have it.
     pub(super) fn check_obfuscation(self, fields: CheckedObject<'_>) -> Result<(), Fault> {
-        let grows = matches!(self, Self::PartDelta(_) | Self::Delta(_));
+        let grows = matches!(self, Self::PartDelta(_) | Self::Delta(_) | Self::Command("delta"));
         match fields.map.get("obfuscation") {
             Some(padding) if !grows || !padding.is_string() => {
                 Err(Fault::new(Rule::Fields, "obfuscation is a text, and on deltas only"))

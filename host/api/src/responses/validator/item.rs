@@ -38,6 +38,9 @@ pub(super) struct OpenItem {
     /// Number of phases that are done.
     phase: usize,
     text: String,
+    /// The commands of a shell's call, and whether the last one is still open.
+    commands: Vec<String>,
+    in_command: bool,
 }
 
 impl OpenItem {
@@ -70,6 +73,8 @@ impl OpenItem {
             inexact: false,
             phase: 0,
             text: String::new(),
+            commands: Vec::new(),
+            in_command: false,
         })
     }
 
@@ -113,6 +118,10 @@ impl OpenItem {
                 faults.note(self.check_call_name(event));
                 equal_text(field, event.text(field)?, &self.text)
             }
+            Act::Command(verb) => {
+                self.reach(faults, |phase| phase == ItemPhase::Commands)?;
+                self.command(verb, event, faults)
+            }
             Act::Progress(item, name) => {
                 let right = |phase: ItemPhase| self.kind.name == item && phase.progresses(name);
                 self.reach(faults, right)?;
@@ -125,6 +134,7 @@ impl OpenItem {
     /// Checks the finished item of `response.output_item.done`.
     pub(super) fn finish(&mut self, item: CheckedObject<'_>, faults: &mut Faults) -> Result<(), Fault> {
         self.close_part(faults);
+        self.close_command(faults);
         faults.fields(item.require(&[("type", FieldType::Text), ("id", FieldType::Text)]));
         faults.note(self.check_constant(item));
         faults.fields(item.require(self.kind.fields));
@@ -240,6 +250,43 @@ impl OpenItem {
         }
     }
 
+    /// Takes an event of a command.
+    fn command(&mut self, verb: &str, event: CheckedObject<'_>, faults: &mut Faults) -> Result<(), Fault> {
+        let index = event.index("command_index")?;
+        if verb == "added" {
+            self.close_command(faults);
+        }
+        let expected = self.commands.len() - usize::from(self.in_command);
+        if index != expected && !self.inexact {
+            faults.push(Fault::new(Rule::Index, format!("command_index is {index}, expected {expected}")));
+        }
+        match (verb, self.commands.last_mut().filter(|_| self.in_command)) {
+            ("added", _) => {
+                self.commands.push(event.text("command")?.to_owned());
+                self.in_command = true;
+                Ok(())
+            }
+            (_, None) => self.lose("response.shell_call_command.added is missing before it".to_owned()),
+            ("delta", Some(command)) => {
+                command.push_str(event.text("delta")?);
+                Ok(())
+            }
+            (_, Some(command)) => {
+                let command = command.clone();
+                self.in_command = false;
+                equal_text("command", event.text("command")?, &command)
+            }
+        }
+    }
+
+    /// Names the end of a command that is still open.
+    fn close_command(&mut self, faults: &mut Faults) {
+        if std::mem::take(&mut self.in_command) {
+            faults.push(self.left_out(ItemPhase::Commands));
+            self.inexact = true;
+        }
+    }
+
     /// Goes to the phase that is `right`, and names the ends of phases that were left out before
     /// it.
     fn reach(&mut self, faults: &mut Faults, right: impl Fn(ItemPhase) -> bool) -> Result<(), Fault> {
@@ -273,7 +320,7 @@ impl OpenItem {
         let grows = self.kind.grows();
         for (field, value) in &self.added {
             match item.map.get(field) {
-                Some(now) if now == value || (grows && may_change(field)) => {}
+                Some(now) if now == value || field == "status" || (grows && may_change(field)) => {}
                 _ => {
                     return Err(Fault::new(Rule::Identity, format!("item.{field} changes")));
                 }
@@ -302,6 +349,9 @@ impl OpenItem {
                 equal_text(field, item.text(field)?, &self.text)?;
             }
         }
+        if self.kind.phases.contains(&ItemPhase::Commands) {
+            return self.check_commands(item);
+        }
         if self.kind.parts.is_empty() {
             return Ok(());
         }
@@ -316,6 +366,25 @@ impl OpenItem {
             }
         }
         Ok(())
+    }
+}
+
+impl OpenItem {
+    /// Compares the commands with those of events; a server may also send them with the item alone.
+    fn check_commands(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
+        let commands = item.object("action")?.list("commands")?;
+        let announced = self.added.get("action").filter(|_| self.commands.is_empty());
+        let is_same = announced.map_or_else(
+            || commands.iter().map(Value::as_str).eq(self.commands.iter().map(|one| Some(one.as_str()))),
+            |announced| {
+                announced["commands"] == *item.value("action").get("commands").unwrap_or(&Value::Null)
+            },
+        );
+        if is_same {
+            Ok(())
+        } else {
+            Err(Fault::new(Rule::Text, "item.action.commands differs from its events"))
+        }
     }
 }
 

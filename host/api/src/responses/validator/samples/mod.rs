@@ -41,7 +41,10 @@ impl Sample {
         self.push("response.output_item.added", json!({ "output_index": index, "item": added }));
         for (kind, fields) in inside {
             let mut fields = fields.clone();
-            fields["item_id"] = added["id"].clone();
+            // Commands name their item by its place only.
+            if fields.get("command_index").is_none() {
+                fields["item_id"] = added["id"].clone();
+            }
             fields["output_index"] = json!(index);
             self.push(kind, fields);
         }
@@ -111,6 +114,54 @@ fn custom_call(sample: &mut Sample, id: &str) {
         ("response.custom_tool_call_input.done", json!({ "input": "*** Begin" })),
     ];
     sample.item(&added, &inside, with(&added, &json!({ "input": "*** Begin" })));
+}
+
+fn shell(sample: &mut Sample) {
+    let added = json!({
+        "id": "sh_1", "type": "shell_call", "status": "in_progress", "call_id": "call_sh_1",
+        "action": { "commands": [], "timeout_ms": 1000, "max_output_length": null }, "environment": { "type": "local" }
+    });
+    let command = |kind: &'static str, index: u64, mut fields: Value| {
+        fields["command_index"] = json!(index);
+        (kind, fields)
+    };
+    let inside = [
+        command("response.shell_call_command.added", 0, json!({ "command": "" })),
+        command("response.shell_call_command.delta", 0, json!({ "delta": "ls " })),
+        command("response.shell_call_command.delta", 0, json!({ "delta": "-l", "obfuscation": "aZ" })),
+        command("response.shell_call_command.done", 0, json!({ "command": "ls -l" })),
+        command("response.shell_call_command.added", 1, json!({ "command": "" })),
+        command("response.shell_call_command.delta", 1, json!({ "delta": "pwd" })),
+        command("response.shell_call_command.done", 1, json!({ "command": "pwd" })),
+    ];
+    let action = json!({ "commands": ["ls -l", "pwd"], "timeout_ms": 1000, "max_output_length": null });
+    sample.item(&added, &inside, with(&added, &json!({ "status": "completed", "action": action })));
+}
+
+/// Calls whose items are whole from the start, and a search that the server runs.
+fn whole_calls(sample: &mut Sample) {
+    let call = |id: &str, kind: &str, fields: Value| {
+        let head =
+            json!({ "id": id, "type": kind, "status": "in_progress", "call_id": format!("call_{id}") });
+        with(&head, &fields)
+    };
+    let searched = json!({ "call_id": null, "execution": "server" });
+    let items = [
+        call(
+            "lsh_1",
+            "local_shell_call",
+            json!({ "action": { "type": "exec", "command": ["ls"], "env": {} } }),
+        ),
+        call("apc_1", "apply_patch_call", json!({ "operation": { "type": "delete_file", "path": "a" } })),
+        with(&call("tsc_1", "tool_search_call", json!({ "arguments": { "query": "mail" } })), &searched),
+        with(
+            &call("tso_1", "tool_search_output", json!({ "tools": [{ "type": "function", "name": "f" }] })),
+            &searched,
+        ),
+    ];
+    for item in items {
+        sample.item(&item, &[], with(&item, &json!({ "status": "completed" })));
+    }
 }
 
 fn mcp(sample: &mut Sample) {
@@ -188,6 +239,8 @@ pub(super) fn everything() -> Vec<Value> {
     web(&mut sample);
     refusal(&mut sample, "msg_2");
     scored_message(&mut sample, "msg_3");
+    shell(&mut sample);
+    whole_calls(&mut sample);
     let mut events = sample.end("completed");
     let last = &mut events.last_mut().unwrap()["response"];
     let raw = |text: &str| json!([{ "type": "raw_message_tokens", "message": text, "tokens": [1, 2] }]);

@@ -1,0 +1,138 @@
+//! Tools that the client runs and whose calls have items of their own, and the search of tools.
+
+use serde_json::{Value, json};
+
+use super::{defaults, refusal};
+use crate::agent::Hosted;
+use crate::ids::Clock;
+use crate::request::ApiRequest;
+use crate::responses;
+use grammar::ToolChoice;
+use model::Job;
+
+fn body(tools: &Value, more: &Value) -> Value {
+    let mut body = json!({ "model": "m", "input": "q", "tools": tools });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+fn read(body: &Value) -> ApiRequest {
+    let read = super::read(responses::read, body.to_string().as_bytes(), &defaults(), &Clock::at(0));
+    read.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn job(body: &Value) -> Job {
+    read(body).job
+}
+
+fn names(body: &Value) -> (Vec<String>, Vec<String>) {
+    let job = job(body);
+    let shown = job.conversation.tools.into_iter().map(|tool| tool.name).collect();
+    (job.demand.tools.into_iter().map(|tool| tool.name).collect(), shown)
+}
+
+#[test]
+fn the_model_sees_a_function_with_a_closed_schema() {
+    let tools = json!([{ "type": "shell" }, { "type": "local_shell" }, { "type": "apply_patch" }, { "type": "tool_search" }]);
+    let job = job(&body(&tools, &json!({})));
+    for (tool, shown) in job.demand.tools.iter().zip(&job.conversation.tools) {
+        let schema: Value = serde_json::from_str(&tool.schema).unwrap();
+        assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
+        let shown: Value = serde_json::from_str(&shown.declaration).unwrap();
+        assert_eq!(
+            (&shown["function"]["name"], &shown["function"]["parameters"]),
+            (&json!(tool.name), &schema)
+        );
+    }
+    assert_eq!(job.demand.tools.len(), 4);
+}
+
+#[test]
+fn a_shell_in_a_container_is_ignored_and_skills_are_told() {
+    let container = json!([{ "type": "shell", "environment": { "type": "container_auto" } }]);
+    let request = read(&body(&container, &json!({})));
+    assert_eq!(request.warnings, ["tool of type shell ignored: there are no containers here"]);
+    assert!(request.job.demand.tools.is_empty());
+    let skill = json!({ "name": "pdf", "description": "Reads PDFs.", "path": "/skills/pdf" });
+    let local = json!([{ "type": "shell", "environment": { "type": "local", "skills": [skill] } }]);
+    let declaration = &job(&body(&local, &json!({}))).conversation.tools[0].declaration;
+    assert!(declaration.contains(r"\n- pdf (/skills/pdf): Reads PDFs."), "{declaration}");
+}
+
+#[test]
+fn the_choice_names_such_a_tool_by_its_type() {
+    let tools = json!([{ "type": "shell" }, { "type": "function", "name": "f" }]);
+    let chosen = |choice: Value| job(&body(&tools, &json!({ "tool_choice": choice }))).demand;
+    assert_eq!(chosen(json!({ "type": "shell" })).tool_choice, ToolChoice::Named("shell".to_owned()));
+    let allowed =
+        chosen(json!({ "type": "allowed_tools", "mode": "required", "tools": [{ "type": "shell" }] }));
+    assert_eq!((allowed.tool_choice, allowed.tools.len()), (ToolChoice::Required, 1));
+    let refused = |choice| refusal(responses::read, &body(&tools, &json!({ "tool_choice": choice }))).message;
+    assert_eq!(
+        refused(json!({ "type": "apply_patch" })),
+        "tool_choice: expected the name of a declared tool"
+    );
+    assert!(refused(json!({ "type": "file_search" })).contains("a tool that the server runs"));
+}
+
+#[test]
+fn two_tools_of_one_name_are_refused() {
+    let both = [json!({ "type": "shell" }), json!({ "type": "function", "name": "shell" })];
+    for tools in [json!([both[0], both[1]]), json!([both[1], both[0]])] {
+        let message = refusal(responses::read, &body(&tools, &json!({}))).message;
+        assert!(message.contains("two tools of this name"), "{message}");
+    }
+}
+
+fn deferred() -> Value {
+    json!([
+        { "type": "function", "name": "send_mail", "defer_loading": true, "parameters": { "type": "object" } },
+        { "type": "namespace", "name": "crm", "description": "Customers.", "tools": [
+            { "type": "function", "name": "list", "defer_loading": true }, { "type": "function", "name": "add" },
+        ] },
+    ])
+}
+
+#[test]
+fn deferred_tools_are_shown_unless_there_is_a_search() {
+    assert_eq!(names(&body(&deferred(), &json!({}))).0, ["send_mail", "crm__list", "crm__add"]);
+    for execution in ["client", "server"] {
+        let mut tools = deferred();
+        tools.as_array_mut().unwrap().insert(0, json!({ "type": "tool_search", "execution": execution }));
+        let (callable, shown) = names(&body(&tools, &json!({})));
+        assert_eq!(
+            (&callable, callable == shown),
+            (&vec!["tool_search".to_owned(), "crm__add".to_owned()], true)
+        );
+    }
+}
+
+fn search_of(body: &Value) -> Vec<String> {
+    let Some(Hosted { search: Some(search), .. }) = read(body).hosted else { return Vec::new() };
+    search.tools.into_iter().map(|tool| tool.definition.name).collect()
+}
+
+#[test]
+fn the_server_searches_those_that_the_choice_allows() {
+    let mut tools = deferred();
+    tools.as_array_mut().unwrap().push(json!({ "type": "tool_search" }));
+    assert_eq!(search_of(&body(&tools, &json!({}))), ["send_mail", "crm__list"]);
+    let only = json!([{ "type": "tool_search" }, { "type": "function", "name": "send_mail" }]);
+    let choice = json!({ "tool_choice": { "type": "allowed_tools", "mode": "auto", "tools": only } });
+    assert_eq!(search_of(&body(&tools, &choice)), ["send_mail"]);
+    tools[2]["execution"] = json!("client");
+    assert_eq!(search_of(&body(&tools, &json!({}))), [""; 0]);
+}
+
+#[test]
+fn tools_that_were_found_may_be_called_and_stay_out_of_the_list() {
+    let input = json!([
+        { "role": "user", "content": "q" },
+        { "type": "tool_search_call", "id": "tsc_1", "call_id": null, "execution": "server", "arguments": { "query": "mail" } },
+        { "type": "tool_search_output", "id": "tso_1", "call_id": null, "execution": "server", "tools": deferred() },
+    ]);
+    let tools = json!([{ "type": "tool_search" }, deferred()[0]]);
+    let (callable, shown) = names(&body(&tools, &json!({ "input": input })));
+    assert_eq!(callable, ["tool_search", "send_mail", "crm__list", "crm__add"]);
+    assert_eq!(shown, ["tool_search"]);
+}
