@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::fields;
+use super::tools::Deferred;
 use crate::error::ApiError;
 use crate::json::{Field, List, Object, Path, Required, Value};
 use crate::warnings::Warnings;
@@ -13,8 +14,23 @@ use prompt::Content;
 /// Text of a document's source.
 const DATA: Required<&str> = Field::new("data", "").required();
 
+/// What a reader of blocks needs and changes.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    pub(super) warnings: &'a mut Warnings,
+    /// Tools that the model sees where a block refers to them.
+    pub(super) deferred: &'a mut Deferred,
+}
+
+impl Reader<'_> {
+    fn placeholder(&mut self, shown: &'static str, what: &str) -> &'static str {
+        self.warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
+        shown
+    }
+}
+
 /// Reads `content`, a string or blocks.
-pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+pub(super) fn read(content: Value<'_>, path: Path<'_>, reader: &mut Reader<'_>) -> Result<Content, ApiError> {
     let blocks = match content {
         Value::String(text) => return Ok(text.get().into()),
         Value::List(blocks) => List::new(blocks, path),
@@ -22,7 +38,7 @@ pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
     };
     let mut content = Content::list();
     for block in blocks.objects() {
-        if let Some(text) = block_text(block?, warnings)? {
+        if let Some(text) = block_text(block?, reader)? {
             content.push(&text);
         }
     }
@@ -33,19 +49,21 @@ pub(super) fn read(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
 /// say nothing.
 pub(super) fn block_text<'a>(
     block: Object<'a>,
-    warnings: &mut Warnings,
+    reader: &mut Reader<'_>,
 ) -> Result<Option<Cow<'a, str>>, ApiError> {
     let kind = block.require(fields::TYPE)?;
-    if !warnings.kind(&block, &fields::BLOCKS, kind)? {
+    if !reader.warnings.kind(&block, &fields::BLOCKS, kind)? {
         return Ok(None);
     }
     match kind {
         "text" => block.require(fields::TEXT).map(|text| Some(text.into())),
-        "image" => Ok(Some(placeholder("[image]", "images", warnings).into())),
-        "container_upload" => Ok(Some(placeholder("[file]", "files", warnings).into())),
-        "document" => document(block, warnings).map(|text| Some(text.into())),
-        "search_result" => search_result(block, warnings).map(|text| Some(text.into())),
-        "tool_reference" => block.require(fields::TOOL_REFERENCE).map(|name| Some(name.into())),
+        "image" => Ok(Some(reader.placeholder("[image]", "images").into())),
+        "container_upload" => Ok(Some(reader.placeholder("[file]", "files").into())),
+        "document" => document(block, reader).map(|text| Some(text.into())),
+        "search_result" => search_result(block, reader).map(|text| Some(text.into())),
+        "tool_reference" => {
+            block.require(fields::TOOL_REFERENCE).map(|name| Some(reader.deferred.find(name)))
+        }
         other => Err(misplaced(&block, other)),
     }
 }
@@ -55,31 +73,26 @@ pub(super) fn misplaced(block: &Object<'_>, kind: &str) -> ApiError {
     block.at(fields::TYPE).invalid(format_args!("{} can't stand here", printable(kind)))
 }
 
-fn placeholder(shown: &'static str, what: &str, warnings: &mut Warnings) -> &'static str {
-    warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
-    shown
-}
-
 /// Title, context and text of a document. A document that isn't text, such as a PDF, has a
 /// placeholder for text.
-fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+fn document(block: Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
     let source = block.require(fields::SOURCE)?;
     let body = match source.require(fields::TYPE)? {
         "text" => source.require(DATA)?.to_owned(),
-        "content" => required_text(&source, warnings)?,
-        _ => placeholder("[document]", "documents that are not text", warnings).to_owned(),
+        "content" => required_text(&source, reader)?,
+        _ => reader.placeholder("[document]", "documents that are not text").to_owned(),
     };
     headed(&block, [fields::DOCUMENT_TITLE, fields::CONTEXT], &body)
 }
 
 /// Title, source and text of a search result.
-fn search_result(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
-    let body = required_text(&block, warnings)?;
+fn search_result(block: Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
+    let body = required_text(&block, reader)?;
     headed(&block, [fields::DOCUMENT_TITLE, fields::ORIGIN], &body)
 }
 
-fn required_text(block: &Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
-    Ok(read(block.require(fields::CONTENT)?, block.at(fields::CONTENT), warnings)?.into_joined())
+fn required_text(block: &Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
+    Ok(read(block.require(fields::CONTENT)?, block.at(fields::CONTENT), reader)?.into_joined())
 }
 
 /// The texts of `fields`, each on a line of its own, followed by `body`.
@@ -100,10 +113,12 @@ mod tests {
 
     use crate::json::with_content;
 
-    use super::Content;
+    use super::{Content, Deferred, Reader};
 
     fn read(content: &Value) -> (Content, Vec<String>) {
-        with_content(content, super::read)
+        with_content(content, |content, path, warnings| {
+            super::read(content, path, &mut Reader { warnings, deferred: &mut Deferred::default() })
+        })
     }
 
     #[test]

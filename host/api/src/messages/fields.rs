@@ -152,7 +152,7 @@ pub(crate) const BLOCKS: Kinds = Kinds {
         KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning")
             .with(DOCUMENT),
         KindOf::new("search_result", "its title, source and text").with(SEARCH_RESULT),
-        KindOf::new("tool_reference", "its name: the model sees all tools from the start")
+        KindOf::new("tool_reference", "the declaration of a tool with `defer_loading`, else the name")
             .with(&[TOOL_REFERENCE.row()]),
         KindOf::new("image", "the model sees a placeholder; with a warning").with(&[
             Row::ignored("source", "the model sees a placeholder"),
@@ -240,14 +240,27 @@ table! {
 
 pub(super) const TOOL_REFERENCE: Required<&str> = Field::new("tool_name", "").required();
 
+/// Whether a tool isn't shown before it is found.
+pub(super) const DEFER_LOADING: Field<bool> = Field::new(
+    "defer_loading",
+    "the model doesn't see the tool until a `tool_reference` names it, unless a search that isn't run here is among the tools",
+);
+
 /// Tools that clients run. What else Anthropic's clients declare, it runs or trains its models on.
 pub(crate) const TOOL_KINDS: Kinds = Kinds {
     name: "MessagesTool",
     of: &[
         KindOf { kind: None, ..KindOf::new("", "a function").with(TOOL) },
         KindOf::new("custom", "the same").with(TOOL),
+        KindOf::new("bash", "with a date, as the next two: a tool that the model is told of here, since the request has no schema of it")
+            .with(&[TOOL_NAME.row()]),
+        KindOf::new("text_editor", "the same").with(&[
+            TOOL_NAME.row(),
+            Row::ignored("max_characters", "about how the client runs it"),
+        ]),
+        KindOf::new("memory", "the same").with(&[TOOL_NAME.row()]),
     ],
-    common: TOOL_EXTRAS,
+    common: &tool_extras(DEFER_LOADING.row()),
     others: Some("tool"),
 };
 

@@ -2,14 +2,13 @@
 //! one message keep their order; results of tools become messages of their own.
 
 use super::THINKING;
-use super::blocks;
+use super::blocks::{self, Reader};
 use super::fields;
 use crate::error::ApiError;
 use crate::history::History;
 use crate::json::{List, Object, Path, Value};
 use crate::request::Defaults;
 use crate::seal::Seal;
-use crate::warnings::Warnings;
 use net::printable::printable;
 use prompt::{Content, HistoryCall, Message, Role};
 
@@ -25,11 +24,11 @@ const JOINT: &str = "\n\n";
 pub(super) fn messages(
     body: &Object<'_>,
     defaults: &Defaults,
-    warnings: &mut Warnings,
+    reader: Reader<'_>,
 ) -> Result<Vec<Message>, ApiError> {
     let seal = &defaults.seal;
     let list = body.require(fields::MESSAGES)?;
-    let mut input = Input { history: History::default(), system: None, begun: false, seal, warnings };
+    let mut input = Input { history: History::default(), system: None, begun: false, seal, reader };
     if let Some(system) = body.value(fields::SYSTEM) {
         input.instructions(system, body.at(fields::SYSTEM))?;
     }
@@ -53,12 +52,12 @@ struct Input<'a> {
     /// Whether a message of `user` or `assistant` has come.
     begun: bool,
     seal: &'a Seal,
-    warnings: &'a mut Warnings,
+    reader: Reader<'a>,
 }
 
 impl Input<'_> {
     fn message(&mut self, message: Object<'_>) -> Result<(), ApiError> {
-        self.warnings.fields(&message, &[fields::MESSAGE])?;
+        self.reader.warnings.fields(&message, &[fields::MESSAGE])?;
         let (role, content) = (message.require(fields::ROLE)?, message.require(fields::CONTENT)?);
         let path = message.at(fields::CONTENT);
         if role == "system" {
@@ -73,7 +72,7 @@ impl Input<'_> {
     fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let content = match content {
             Value::List(list) => self.instruction_blocks(List::new(list, path))?,
-            other => without_accounting(blocks::read(other, path, self.warnings)?.joined()).into(),
+            other => without_accounting(blocks::read(other, path, &mut self.reader)?.joined()).into(),
         };
         if content.is_empty() {
             return Ok(());
@@ -91,7 +90,7 @@ impl Input<'_> {
     fn instruction_blocks(&mut self, list: List<'_>) -> Result<Content, ApiError> {
         let mut content = Content::list();
         for block in list.objects() {
-            let text = blocks::block_text(block?, self.warnings)?;
+            let text = blocks::block_text(block?, &mut self.reader)?;
             if let Some(text) = text.as_deref().map(without_accounting).filter(|text| !text.is_empty()) {
                 content.push(text);
             }
@@ -108,7 +107,7 @@ impl Input<'_> {
 
     fn user(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let Value::List(list) = content else {
-            let content = blocks::read(content, path, self.warnings)?;
+            let content = blocks::read(content, path, &mut self.reader)?;
             self.history.message(Role::User, content);
             return Ok(());
         };
@@ -116,10 +115,10 @@ impl Input<'_> {
         for block in List::new(list, path).objects() {
             let block = block?;
             if block.get(fields::TYPE.optional())? == Some("tool_result") {
-                self.warnings.kind(&block, &fields::BLOCKS, "tool_result")?;
+                self.reader.warnings.kind(&block, &fields::BLOCKS, "tool_result")?;
                 self.say(take(&mut said));
                 self.result(block)?;
-            } else if let Some(text) = blocks::block_text(block, self.warnings)? {
+            } else if let Some(text) = blocks::block_text(block, &mut self.reader)? {
                 said.push(&text);
             }
         }
@@ -142,7 +141,7 @@ impl Input<'_> {
             return Err(no_call(block, id));
         }
         let mut content = match block.value(fields::RESULT_CONTENT) {
-            Some(content) => blocks::read(content, block.at(fields::RESULT_CONTENT), self.warnings)?,
+            Some(content) => blocks::read(content, block.at(fields::RESULT_CONTENT), &mut self.reader)?,
             None => Content::default(),
         };
         if block.get(fields::IS_ERROR)?.unwrap_or(false) {
@@ -154,7 +153,7 @@ impl Input<'_> {
 
     fn assistant(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let Value::List(list) = content else {
-            let content = blocks::read(content, path, self.warnings)?;
+            let content = blocks::read(content, path, &mut self.reader)?;
             self.answer(content);
             return Ok(());
         };
@@ -170,7 +169,7 @@ impl Input<'_> {
     /// block comes.
     fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
         let kind = block.require(fields::TYPE)?;
-        if !self.warnings.kind(&block, &fields::BLOCKS, kind)? {
+        if !self.reader.warnings.kind(&block, &fields::BLOCKS, kind)? {
             return Ok(());
         }
         match kind {
@@ -204,7 +203,7 @@ impl Input<'_> {
             return Ok(());
         }
         if !self.seal.verify(THINKING, text, block.get(fields::SIGNATURE)?.unwrap_or_default()) {
-            self.warnings.add("thinking that this server did not sign was taken as it is");
+            self.reader.warnings.add("thinking that this server did not sign was taken as it is");
         }
         self.history.reasoning(text);
         Ok(())
@@ -214,7 +213,7 @@ impl Input<'_> {
         if self.history.ends_in_bare_reasoning() {
             // A stream broke off after its thinking: the model thinks again.
             self.history.drop_last();
-            self.warnings.add("thinking at the end of the messages without an answer left out");
+            self.reader.warnings.add("thinking at the end of the messages without an answer left out");
         }
         self.history.into_messages()
     }

@@ -8,6 +8,7 @@ mod events;
 pub(super) mod fields;
 mod input;
 mod input_check;
+mod known_tools;
 mod machine;
 pub(super) mod models;
 mod request;

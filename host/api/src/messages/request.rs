@@ -1,8 +1,10 @@
 //! Reader of a request for a message, or for the number of a prompt's tokens. What of it is refused
 //! or ignored, the tables of fields say.
 
+use super::blocks::Reader;
 use super::fields;
 use super::machine::MessagesMachine;
+use super::tools::Declared;
 use super::{input, tools};
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
@@ -69,10 +71,13 @@ pub fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, Api
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     let format = format(body, defaults)?;
-    let mut client_tools = tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
+    let Declared { shown: mut client_tools, mut deferred } =
+        tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
     let (choice, parallel_tool_calls) = tools::choice(body)?;
+    let reader = Reader { warnings: &mut warnings, deferred: &mut deferred };
+    let messages = input::messages(body, defaults, reader)?;
+    client_tools.tools.extend(deferred.into_found());
     let tool_choice = client_tools.choose(&choice, false, body.at(fields::TOOL_CHOICE))?;
-    let messages = input::messages(body, defaults, &mut warnings)?;
     let beginning = beginning(&messages);
     let job = Job {
         conversation: Conversation { messages, tools: client_tools.declarations },

@@ -27,7 +27,7 @@ fn tools_are_declared_in_the_templates_shape() {
         { "input_schema": schema, "name": "f", "description": "d", "strict": true, "cache_control": { "type": "ephemeral" }, "eager_input_streaming": true },
         { "type": "custom", "name": "g" },
         { "type": "web_search_20250305", "name": "web_search", "max_uses": 5 },
-        { "type": "bash_20250124", "name": "bash" },
+        { "type": "computer_20251124", "name": "computer" },
     ]);
     let (job, warnings) = job(messages::read, &with(&json!({ "tools": tools })));
     let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
@@ -39,7 +39,70 @@ fn tools_are_declared_in_the_templates_shape() {
         (job.demand.tools[0].schema.as_str(), job.demand.tools[0].strict),
         (schema.to_string().as_str(), true)
     );
-    assert_eq!(warnings, ["tool of type web_search_20250305 ignored", "tool of type bash_20250124 ignored"]);
+    assert_eq!(
+        warnings,
+        ["tool of type web_search_20250305 ignored", "tool of type computer_20251124 ignored"]
+    );
+}
+
+#[test]
+fn tools_of_known_types_are_declared_with_what_they_take() {
+    let tools = json!([
+        { "type": "bash_20250124", "name": "bash" },
+        { "type": "text_editor_20250124", "name": "str_replace_editor" },
+        { "type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": 100 },
+        { "type": "memory_20250818", "name": "memory" },
+    ]);
+    let (job, warnings) = job(messages::read, &with(&json!({ "tools": tools })));
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let schemas: Vec<Value> =
+        job.demand.tools.iter().map(|tool| serde_json::from_str(&tool.schema).unwrap()).collect();
+    let commands = |index: usize| schemas[index]["properties"]["command"]["enum"].as_array().unwrap().len();
+    assert_eq!((commands(1), commands(2), commands(3)), (5, 4, 6));
+    for (tool, shown) in job.demand.tools.iter().zip(&job.conversation.tools) {
+        let shown: Value = serde_json::from_str(&shown.declaration).unwrap();
+        assert_eq!(shown["function"]["name"], tool.name.as_str());
+        assert_eq!(shown["function"]["parameters"]["additionalProperties"], false);
+    }
+    assert_eq!(
+        refused(&json!({ "tools": [{ "type": "bash_20250124" }] })),
+        "tools[0].name: missing: expected a string"
+    );
+}
+
+#[test]
+fn deferred_tools_are_seen_where_a_result_refers_to_them() {
+    let tools = json!([
+        { "name": "find", "input_schema": {} },
+        { "name": "send", "description": "Sends.", "input_schema": { "type": "object" }, "defer_loading": true },
+        { "name": "list", "input_schema": {}, "defer_loading": true },
+    ]);
+    let names = |extra: &Value| {
+        let job = job(messages::read, &with(extra)).0;
+        let shown: Vec<String> = job.conversation.tools.into_iter().map(|tool| tool.name).collect();
+        let callable: Vec<String> = job.demand.tools.into_iter().map(|tool| tool.name).collect();
+        let last = job.conversation.messages.last().unwrap().content.joined().to_owned();
+        (shown.join(" "), callable.join(" "), last)
+    };
+    let (shown, callable, _) = names(&json!({ "tools": tools }));
+    assert_eq!((shown.as_str(), callable.as_str()), ("find", "find"));
+    let found = json!([{ "type": "tool_reference", "tool_name": "send" }, { "type": "tool_reference", "tool_name": "find" }]);
+    let messages = json!([
+        { "role": "user", "content": "q" },
+        { "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "find", "input": {} }] },
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": found }] },
+    ]);
+    let (shown, callable, result) = names(&json!({ "tools": tools, "messages": messages }));
+    assert_eq!((shown.as_str(), callable.as_str()), ("find", "find send"));
+    let declared = r#"{"type":"function","function":{"name":"send","description":"Sends.","parameters":{"type":"object"}}}"#;
+    assert!(result.starts_with(declared) && result.ends_with("find"), "{result}");
+    // A search that nobody runs here would never find them.
+    let mut searched = tools.clone();
+    searched
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25" }));
+    assert_eq!(names(&json!({ "tools": searched })).0, "find send list");
 }
 
 #[test]

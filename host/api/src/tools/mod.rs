@@ -134,7 +134,7 @@ const LONGEST_NAME: usize = 128;
 
 /// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it
 /// begins with the namespace's name.
-fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
+pub(crate) fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
     if plain && (1..=LONGEST_NAME).contains(&name.len()) {
         return Ok(());
