@@ -5,32 +5,57 @@ use serde_json::json;
 
 use super::fields;
 use super::legacy;
+use super::tools::client_tools;
 use crate::content;
 use crate::error::ApiError;
 use crate::history::History;
 use crate::json::Object;
 use crate::request::Defaults;
-use crate::tools::{CUSTOM, FUNCTION};
+use crate::tools::{CUSTOM, ClientTools, FUNCTION, TOOLS, ToolBounds};
 use crate::warnings::Warnings;
+use grammar::ToolDefinition;
 use net::printable::printable;
-use prompt::{HistoryCall, Message, Role};
+use prompt::{Content, HistoryCall, Message, Role};
 
-/// Reads `messages` into the conversation.
+/// Reads `messages` into the conversation. Returns the tools that they declare, too.
 pub(super) fn messages(
     body: &Object<'_>,
     defaults: &Defaults,
+    bounds: ToolBounds,
     warnings: &mut Warnings,
-) -> Result<Vec<Message>, ApiError> {
+) -> Result<(Vec<Message>, Vec<ToolDefinition>), ApiError> {
     let list = body.require(fields::MESSAGES)?;
     if list.elements.is_empty() {
         return Err(list.path.invalid("there is no message in it to answer"));
     }
     list.check_len(defaults.limits.messages, "of them")?;
-    let mut history = History::default();
+    let (mut history, mut later) = (History::default(), Later { bounds, tools: Vec::new() });
     for object in list.objects() {
-        message(object?, &mut history, warnings)?;
+        message(object?, &mut history, &mut later, warnings)?;
     }
-    Ok(history.into_messages())
+    Ok((history.into_messages(), later.tools))
+}
+
+/// Tools that messages declare.
+struct Later {
+    bounds: ToolBounds,
+    tools: Vec<ToolDefinition>,
+}
+
+impl Later {
+    /// The content of a message with the declarations of its tools behind the text.
+    fn content(&mut self, message: &Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+        if message.list(TOOLS)?.elements.is_empty() {
+            return content::required(message, fields::CONTENT, warnings);
+        }
+        let ClientTools { tools, declarations } = client_tools(message, &mut self.bounds, warnings)?;
+        let mut content = content::optional(message, fields::CONTENT, warnings)?;
+        declarations.iter().for_each(|tool| content.push(&tool.declaration));
+        let is_new = |tool: &ToolDefinition| self.tools.iter().all(|known| known.name != tool.name);
+        let new: Vec<ToolDefinition> = tools.into_iter().filter(is_new).collect();
+        self.tools.extend(new);
+        Ok(content)
+    }
 }
 
 /// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek`
@@ -41,7 +66,12 @@ pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
     Ok(Object::new(last, path)?.get(fields::PREFIX)?.unwrap_or(false))
 }
 
-fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+fn message(
+    message: Object<'_>,
+    history: &mut History,
+    later: &mut Later,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
     warnings.fields(&message, &[fields::MESSAGE])?;
     let role = match message.require(fields::ROLE)? {
         "system" => Role::System,
@@ -66,8 +96,7 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
                 .invalid("expected system, developer, user, assistant or tool"));
         }
     };
-    let content = content::required(&message, fields::CONTENT, warnings)?;
-    history.message(role, content);
+    history.message(role, later.content(&message, warnings)?);
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod messages;
 mod request;
 pub mod stored;
 mod stream;
+mod tools;
 pub mod validator;
 
 use schemars::SchemaGenerator;

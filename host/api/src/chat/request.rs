@@ -5,6 +5,7 @@ use super::fields;
 use super::machine::ChatMachine;
 use super::messages;
 use super::stream::OutputOptions;
+use super::tools::client_tools;
 use crate::error::ApiError;
 use crate::format::{self, Naming};
 use crate::ids::{Clock, Ids};
@@ -13,7 +14,7 @@ use crate::limits::RequestLimits;
 use crate::options;
 use crate::request::{ApiRequest, Defaults};
 use crate::structured_outputs::{self, StructuredOutput};
-use crate::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, TOOL_CHOICE, ToolBounds};
+use crate::tools::{self, TOOL_CHOICE, ToolBounds};
 use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job, SamplingRequest};
@@ -74,9 +75,15 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
         return Err(path.invalid("the answer has a form by `structured_outputs` already"));
     }
     let (schema, response_grammar) = StructuredOutput::forms(structured);
-    let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
+    let mut bounds = ToolBounds::new(defaults);
+    let mut client_tools = client_tools(body, &mut bounds, warnings)?;
+    let (messages, later) = messages::messages(body, defaults, bounds, warnings)?;
+    for tool in later {
+        if !client_tools.has(&tool.name) {
+            client_tools.tools.push(tool);
+        }
+    }
     let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at(TOOL_CHOICE))?;
-    let messages = messages::messages(body, defaults, warnings)?;
     let max_tokens = body.get(fields::MAX_TOKENS)?;
     let max_output_tokens = body.get(fields::MAX_COMPLETION_TOKENS)?.or(max_tokens);
     let n = Some(options::choices(body, 1, &defaults.limits)?);
@@ -182,27 +189,4 @@ fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
         _ if messages::last_is_prefix(body)? => Ok(Beginning::ContinueLast),
         _ => Ok(Beginning::Answer),
     }
-}
-
-fn client_tools(
-    body: &Object<'_>,
-    mut bounds: ToolBounds,
-    warnings: &mut Warnings,
-) -> Result<ClientTools, ApiError> {
-    let mut client_tools = ClientTools::default();
-    for (path, value) in tools::list(body, &mut bounds)?.iter() {
-        let tool = Object::new(value, path)?;
-        let kind = tool.require(fields::TYPE)?;
-        if !warnings.kind(&tool, &fields::TOOL_KINDS, kind)? {
-            continue;
-        }
-        if kind == "custom" {
-            let custom = tool.require(CUSTOM)?;
-            client_tools.add_custom(custom.require(fields::NAME)?, custom)?;
-        } else {
-            let function = tool.require(FUNCTION)?;
-            client_tools.add(function.require(fields::NAME)?, function, PARAMETERS, value.to_json())?;
-        }
-    }
-    Ok(client_tools)
 }

@@ -292,3 +292,23 @@ fn deciding_fields_may_stand_only_once() {
     let warned = read(nested).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(warned.warnings, ["messages[0].content is given more than once: the last one counts"]);
 }
+
+#[test]
+fn tools_of_a_message_are_seen_there_and_may_be_called() {
+    let tool = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": {} } });
+    let messages = json!([
+        { "role": "user", "content": "q" },
+        { "role": "system", "tools": [tool("g"), tool("h")] },
+        { "role": "user", "content": "Use them.", "tools": [tool("g")] },
+    ]);
+    let (job, warnings) = job(
+        chat::read,
+        &json!({ "model": "m", "messages": messages, "tools": [tool("f")], "tool_choice": { "type": "function", "function": { "name": "h" } } }),
+    );
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let callable: Vec<&str> = job.demand.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!((callable.join(" "), job.conversation.tools.len()), ("f g h".to_owned(), 1));
+    let texts: Vec<&str> = job.conversation.messages.iter().map(|message| message.content.joined()).collect();
+    let [g, h] = ["g", "h"].map(|name| tool(name).to_string());
+    assert_eq!(texts, ["q", &format!("{g}\n{h}"), &format!("Use them.\n{g}")]);
+}

@@ -1,0 +1,31 @@
+//! Reader of `tools` of a request, and of those that a message declares.
+
+use super::fields;
+use crate::error::ApiError;
+use crate::json::Object;
+use crate::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, ToolBounds};
+use crate::warnings::Warnings;
+
+/// Reads `tools` of a request, or of a message.
+pub(super) fn client_tools(
+    owner: &Object<'_>,
+    bounds: &mut ToolBounds,
+    warnings: &mut Warnings,
+) -> Result<ClientTools, ApiError> {
+    let mut client_tools = ClientTools::default();
+    for (path, value) in tools::list(owner, bounds)?.iter() {
+        let tool = Object::new(value, path)?;
+        let kind = tool.require(fields::TYPE)?;
+        if !warnings.kind(&tool, &fields::TOOL_KINDS, kind)? {
+            continue;
+        }
+        if kind == "custom" {
+            let custom = tool.require(CUSTOM)?;
+            client_tools.add_custom(custom.require(fields::NAME)?, custom)?;
+        } else {
+            let function = tool.require(FUNCTION)?;
+            client_tools.add(function.require(fields::NAME)?, function, PARAMETERS, value.to_json())?;
+        }
+    }
+    Ok(client_tools)
+}
