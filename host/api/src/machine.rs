@@ -2,7 +2,7 @@
 //! and one body at the end.
 
 use super::event_buffer::EventBuffer;
-use crate::agent::{CompactionEvent, ServerEvent};
+use crate::agent::{Cleared, CompactionEvent, ServerEvent};
 use model::{Echo, RawStep, RawTurn};
 use turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
@@ -44,6 +44,8 @@ pub trait Machine: Send {
     /// Writes the events for a tool that the server runs. Called only for protocols whose requests
     /// can ask for such tools.
     fn server(&mut self, _event: &ServerEvent, _buffer: &mut EventBuffer) {}
+    /// Takes what was left out of the conversation, before all else but `accepted`.
+    fn cleared(&mut self, _cleared: &[Cleared]) {}
     /// Writes the events for a step of the conversation's compaction. Called only for protocols
     /// whose requests can ask for one.
     fn compaction(&mut self, _event: &CompactionEvent, _buffer: &mut EventBuffer) {}

@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::options;
 use super::overflow::Overflow;
 use super::seal::Seal;
-use crate::agent::{Compaction, DEFAULT_PROMPT, Hosted};
+use crate::agent::{Clearing, Compaction, DEFAULT_PROMPT, Hosted};
 use crate::limits::RequestLimits;
 use accounts::Principal;
 use mcp::McpServers;
@@ -27,6 +27,8 @@ pub struct CountRequest {
     pub model: String,
     /// Job whose prompt is counted. Nothing is generated.
     pub job: Job,
+    /// What is left out of the conversation before it is counted. `None`: the request doesn't say.
+    pub clearing: Option<Vec<Clearing>>,
     /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
 }
@@ -39,6 +41,8 @@ pub struct ApiRequest {
     pub job: Job,
     /// Tools that the server runs during the answer. `None`: the answer is one turn.
     pub hosted: Option<Hosted>,
+    /// What is left out of the conversation before it is answered.
+    pub clearing: Vec<Clearing>,
     /// Compaction of the conversation before the answer, or in its place.
     pub compaction: Option<Compaction>,
     /// A line for each field or value that was ignored, in printable ASCII, for the log and a

@@ -93,8 +93,7 @@ impl AgentLoop {
         }
     }
 
-    /// Compacts the conversation first, by a turn that has started. On the occasion `Asked` nothing
-    /// else follows.
+    /// Compacts the conversation first, by a turn that has started.
     pub(super) fn after_compaction(mut self, turn: TurnStream, occasion: Occasion) -> Self {
         keep(&mut self.job.conversation.messages);
         self.stage = Stage::Compacting(SummaryTurn::new(turn), occasion);
@@ -163,8 +162,8 @@ impl AgentLoop {
         self.compaction_usage = usage;
         match (text, occasion) {
             (Err(end), _) => Some(self.end(end)),
-            (Ok(_), Occasion::Asked) => Some(self.end(TurnEnd::Completed)),
-            (Ok(text), Occasion::Above(_)) => {
+            (Ok(_), occasion) if occasion.is_all() => Some(self.end(TurnEnd::Completed)),
+            (Ok(text), _) => {
                 compact(&mut self.job.conversation.messages, &text);
                 self.stage = Stage::Begin;
                 None

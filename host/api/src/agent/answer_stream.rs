@@ -50,11 +50,13 @@ impl AnswerStream {
             let has_approved = hosted.as_ref().is_some_and(|hosted| !hosted.approved.is_empty());
             let applies = match occasion {
                 Occasion::Asked => true,
-                Occasion::Above(tokens) => !has_approved && exceeds(&model, &job, tokens).await?,
+                Occasion::Above(tokens) | Occasion::InPlaceAbove(tokens) => {
+                    !has_approved && exceeds(&model, &job, tokens).await?
+                }
             };
             if applies {
                 // The limit of tokens is that of the answer, not of a summary before it.
-                let most = job.max_output_tokens.filter(|_| occasion == Occasion::Asked);
+                let most = job.max_output_tokens.filter(|_| occasion.is_all());
                 let summary = Job { max_output_tokens: most, ..summary_job(job.clone(), &prompt) };
                 let turn = model.start(summary).await?;
                 let agent = AgentLoop::new(model, job, hosted.unwrap_or_default(), limits, refusal);

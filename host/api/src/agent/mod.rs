@@ -10,6 +10,7 @@
 mod agent_loop;
 mod answer_stream;
 mod calls;
+mod clearing;
 mod compaction;
 mod event;
 mod hosted;
@@ -21,6 +22,7 @@ mod turn_record;
 
 pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
+pub use clearing::{Arguments, Cleared, ClearedResults, Clearing, Trigger, clear};
 pub(crate) use compaction::summary_job;
 pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact};
 pub use event::{AnswerEvent, AnswerEventRef, CallKind, Called, CompactionEvent, Consent, ServerEvent};

@@ -157,7 +157,7 @@ pub(crate) fn read(
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
     let ChatRequest { stream, job, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
+    Ok(ApiRequest { stream, job, hosted: None, clearing: Vec::new(), compaction: None, warnings, machine })
 }
 
 /// Number of alternatives to list with each token of the content; `None` if no log-probabilities

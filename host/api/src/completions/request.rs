@@ -46,6 +46,7 @@ pub(crate) fn read(
         stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: job(body, defaults, n, prompts)?,
         hosted: None,
+        clearing: Vec::new(),
         compaction: None,
         warnings: warnings.into_lines(),
         machine: Box::new(machine),

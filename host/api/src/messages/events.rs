@@ -25,7 +25,12 @@ pub(super) enum Event<'a> {
     /// The server lives.
     Ping,
     /// Why it ended, and what it cost.
-    MessageDelta { delta: Stop<'a>, usage: Usage },
+    MessageDelta {
+        delta: Stop<'a>,
+        usage: Usage,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        context_management: Option<&'a ContextManagement>,
+    },
     /// The end.
     MessageStop,
     /// The end of an answer that failed.
@@ -63,6 +68,8 @@ pub(super) struct Message<'a> {
     #[serde(flatten)]
     pub(super) stop: Stop<'a>,
     pub(super) usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) context_management: Option<&'a ContextManagement>,
 }
 
 impl<'a> Message<'a> {
@@ -74,8 +81,28 @@ impl<'a> Message<'a> {
         stop: Stop<'a>,
         usage: Usage,
     ) -> Self {
-        Self { id, kind: "message", role: "assistant", model, content, stop, usage }
+        Self { id, kind: "message", role: "assistant", model, content, stop, usage, context_management: None }
     }
+}
+
+/// What was left out of the conversation.
+#[derive(Debug, Default, JsonSchema, Serialize)]
+#[schemars(rename = "MessageContextManagement")]
+pub(super) struct ContextManagement {
+    pub(super) applied_edits: Vec<AppliedEdit>,
+}
+
+/// An edit that applied.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(tag = "type")]
+#[schemars(rename = "MessageAppliedEdit")]
+pub(super) enum AppliedEdit {
+    /// Of results of tools.
+    #[serde(rename = "clear_tool_uses_20250919")]
+    ClearToolUses { cleared_tool_uses: usize, cleared_input_tokens: usize },
+    /// Of thoughts.
+    #[serde(rename = "clear_thinking_20251015")]
+    ClearThinking { cleared_thinking_turns: usize, cleared_input_tokens: usize },
 }
 
 /// Why the answer ended; all null until it has.
@@ -95,6 +122,8 @@ pub(super) enum Block {
     Thinking { thinking: String, signature: String },
     /// Text for the user.
     Text { text: String },
+    /// A summary of the conversation, before the answer or in its place; null where none came of it.
+    Compaction { content: Option<String> },
     /// A call; `input` is JSON as the model wrote it.
     ToolUse {
         id: String,
@@ -123,6 +152,9 @@ pub(super) enum Delta<'a> {
     /// To thinking.
     #[serde(rename = "thinking_delta")]
     Thinking { thinking: &'a str },
+    /// The summary, whole.
+    #[serde(rename = "compaction_delta")]
+    Compaction { content: Option<&'a str> },
     /// The signature of thinking, whole.
     #[serde(rename = "signature_delta")]
     Signature { signature: &'a str },
@@ -168,11 +200,22 @@ impl Usage {
 #[schemars(rename = "MessageTokenCount")]
 struct Counted {
     input_tokens: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_management: Option<CountedBefore>,
 }
 
-/// The body that answers a request to count tokens.
-pub fn counted(input_tokens: usize) -> impl Serialize {
-    Counted { input_tokens }
+/// The number before anything was left out of the conversation.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "MessageTokenCountBefore")]
+struct CountedBefore {
+    original_input_tokens: usize,
+}
+
+/// The body that answers a request to count tokens; `whole`: their number before anything was left
+/// out.
+pub fn counted(input_tokens: usize, whole: Option<usize>) -> impl Serialize {
+    let before = whole.map(|original_input_tokens| CountedBefore { original_input_tokens });
+    Counted { input_tokens, context_management: before }
 }
 
 /// Schemas of the message and of the events.

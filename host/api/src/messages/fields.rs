@@ -31,17 +31,15 @@ table! {
         Row::ignored("billing_policy", "nothing is billed");
         CACHE_CONTROL;
         TEMPLATE_ARGUMENTS;
-        Row::refused(
-            "compaction",
-            &["{\"type\": \"summarize\"}"],
-            "ask for a summary in a message, and send it in place of what it stands for",
-        );
+        COMPACTION: Field<Object<'_>> =
+            Field::new("compaction", "the answer is a summary alone, a block `compaction`").of(Shape::Object(SUMMARIZE));
         Row::refused(
             "container",
             &["\"container_1\"", "{\"skills\": []}"],
             "files and skills are not kept here: send what the model needs as text",
         );
-        Row::ignored("context_management", "nothing is cleared from the prompt: the model sees all of it");
+        CONTEXT_MANAGEMENT: Field<Object<'_>> =
+            Field::new("context_management", "what of a long conversation is left out or summarised; the answer says what was").of(Shape::Object(MANAGEMENT));
         Row::ignored("diagnostics", "about the cache only");
         Row::ignored("fallback_credit_token", "nothing is billed");
         Row::ignored("fallbacks", "the request's model answers, and no other");
@@ -72,6 +70,52 @@ table! {
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         Row::ignored("user_profile_id", "about the account");
         Row::ignored("workspace_id", "about the account");
+    }
+}
+
+table! {
+    pub(super) SUMMARIZE {
+        TYPE.of(Shape::OneOf(&["summarize"]));
+        INSTRUCTIONS: Field<&str> = Field::new("instructions", "the prompt for the summary");
+    }
+}
+
+table! {
+    pub(super) MANAGEMENT {
+        EDITS: Field<List<'_>> = Field::new("edits", "").of(Shape::List(&Shape::Kinds(&EDIT_KINDS)));
+    }
+}
+
+/// Edits of a conversation.
+pub(super) const EDIT_KINDS: Kinds = Kinds {
+    name: "MessagesContextEdit",
+    of: &[
+        KindOf::new("clear_tool_uses_20250919", "the oldest results become a placeholder").with(CLEAR_RESULTS),
+        KindOf::new("clear_thinking_20251015", "of a turn of the assistant's; `keep` is 1 turn unless given")
+            .with(&[KEEP.row()]),
+        KindOf::new("compact_20260112", "what the assistant and tools said becomes a summary, which the model writes: a block `compaction` before the answer")
+            .with(COMPACT),
+    ],
+    common: &[],
+    others: None,
+};
+
+table! {
+    pub(super) CLEAR_RESULTS {
+        TRIGGER: Field<Object<'_>> = Field::new("trigger", "`input_tokens` (100,000 of the prompt's unless given), or `tool_uses`");
+        KEEP: Field<Value<'_>> = Field::new("keep", "of the newest results: 3 unless given");
+        AT_LEAST: Field<Object<'_>> = Field::new("clear_at_least", "nothing is left out where it saves fewer `input_tokens`");
+        EXCLUDED: Field<List<'_>> = Field::new("exclude_tools", "names of tools whose results stay").of(TEXTS);
+        CLEARED_INPUTS: Field<Value<'_>> = Field::new("clear_tool_inputs", "whether calls lose their arguments, too; or names of the tools whose calls do")
+            .of(Shape::Either(&[Shape::Boolean, TEXTS]));
+    }
+}
+
+table! {
+    pub(super) COMPACT {
+        TRIGGER.note("`input_tokens`: 150,000 unless given, and at most seven eighths of the model's context");
+        INSTRUCTIONS;
+        PAUSES: Field<bool> = Field::new("pause_after_compaction", "the answer is the summary alone");
     }
 }
 
@@ -169,10 +213,8 @@ pub(crate) const BLOCKS: Kinds = Kinds {
         KindOf::refused("bash_code_execution_tool_result", HOSTED),
         KindOf::refused("browser_state", HOSTED),
         KindOf::refused("code_execution_tool_result", HOSTED),
-        KindOf::refused(
-            "compaction",
-            "send the summary as text of a user's message, or the messages that it stands for",
-        ),
+        KindOf::new("compaction", "of the assistant's: a summary in place of what the assistant and tools said before it; without content nothing")
+            .with(SUMMARY),
         KindOf::refused("mcp_tool_listing", HOSTED),
         KindOf::refused("mcp_tool_result", HOSTED),
         KindOf::refused("mcp_tool_use", HOSTED),
@@ -216,6 +258,15 @@ table! {
     pub(super) REASONING {
         THINKING_TEXT: Required<&str> = Field::new("thinking", "").required();
         SIGNATURE: Field<&str> = Field::new("signature", "");
+    }
+}
+
+table! {
+    pub(super) SUMMARY {
+        SUMMARY_TEXT: Field<&str> = Field::new("content", "");
+        Row::ignored("encrypted_content", "of another server");
+        Row::ignored("signature", "a summary is read whatever its signature");
+        Row::refused("tool_changes", &["[{\"type\": \"tool_addition\"}]"], "tools hold for a whole request: send them in `tools`");
     }
 }
 

@@ -182,6 +182,12 @@ impl Input<'_> {
                 self.answer(take(said));
                 self.history.call(call(block)?);
             }
+            "compaction" => {
+                self.answer(take(said));
+                if let Some(summary) = block.get(fields::SUMMARY_TEXT)?.filter(|text| !text.is_empty()) {
+                    self.history.compact(summary);
+                }
+            }
             other => return Err(blocks::misplaced(&block, other)),
         }
         Ok(())

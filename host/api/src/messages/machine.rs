@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 
 use super::THINKING;
 use super::error::{ErrorObject, error_body, no_object};
-use super::events::{Block, Delta, Event, Message, Stop, Usage, no_input};
+use super::events::{AppliedEdit, Block, ContextManagement, Delta, Event, Message, Stop, Usage, no_input};
 use super::input_check::InputCheck;
+use crate::agent::{Cleared, CompactionEvent};
 use crate::error::{ApiError, cancelled};
 use crate::event_buffer::EventBuffer;
 use crate::machine::Machine;
@@ -31,6 +32,8 @@ pub struct MessagesMachine {
     stopped_by: Option<String>,
     stop_reason: Option<&'static str>,
     usage: turn::Usage,
+    /// What was left out of the conversation; none where the request doesn't ask.
+    context: Option<ContextManagement>,
     failure: Option<TurnFailure>,
 }
 
@@ -68,8 +71,14 @@ impl MessagesMachine {
             stopped_by: None,
             stop_reason: None,
             usage: turn::Usage::default(),
+            context: None,
             failure: None,
         }
+    }
+
+    /// This machine, whose answer says what was left out of the conversation.
+    pub(super) fn telling_what_was_cleared(self) -> Self {
+        Self { context: Some(ContextManagement::default()), ..self }
     }
 
     fn open(&mut self, head: &ItemHead, buffer: &mut EventBuffer) {
@@ -119,6 +128,7 @@ impl MessagesMachine {
             Block::Thinking { .. } => Delta::Thinking { thinking: text },
             Block::Text { .. } => Delta::Text { text },
             Block::ToolUse { .. } => Delta::InputJson { partial_json: text },
+            Block::Compaction { .. } => Delta::Compaction { content: Some(text) },
         };
         Event::ContentBlockDelta { index: self.content.len(), delta }.send(buffer);
     }
@@ -141,6 +151,7 @@ impl MessagesMachine {
                 Event::ContentBlockDelta { index, delta: Delta::Signature { signature } }.send(buffer);
             }
             Block::Text { text } => *text = written,
+            Block::Compaction { content } => *content = Some(written),
             // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells
             // them that it was cut.
             Block::ToolUse { input, .. } => {
@@ -171,6 +182,7 @@ impl MessagesMachine {
                 "model_context_window_exceeded"
             }
             TurnEnd::MaxOutputTokens => "max_tokens",
+            _ if matches!(self.content[..], [Block::Compaction { .. }]) => "compaction",
             _ if calls => "tool_use",
             _ if self.stopped_by.is_some() => "stop_sequence",
             _ => "end_turn",
@@ -216,6 +228,29 @@ impl Machine for MessagesMachine {
         }
     }
 
+    fn cleared(&mut self, cleared: &[Cleared]) {
+        if let Some(context) = &mut self.context {
+            context.applied_edits = cleared.iter().map(edit).collect();
+        }
+    }
+
+    fn compaction(&mut self, event: &CompactionEvent, buffer: &mut EventBuffer) {
+        let index = self.content.len();
+        match event {
+            CompactionEvent::Begun => {
+                let content_block = &Block::Compaction { content: None };
+                Event::ContentBlockStart { index, content_block }.send(buffer);
+            }
+            CompactionEvent::Sampled => self.heartbeat(buffer),
+            CompactionEvent::Ended { summary } => {
+                let content = summary.as_deref();
+                Event::ContentBlockDelta { index, delta: Delta::Compaction { content } }.send(buffer);
+                Event::ContentBlockStop { index }.send(buffer);
+                self.content.push(Block::Compaction { content: summary.clone() });
+            }
+        }
+    }
+
     fn heartbeat(&mut self, buffer: &mut EventBuffer) {
         if self.failure.is_none() {
             Event::Ping.send(buffer);
@@ -236,7 +271,8 @@ impl Machine for MessagesMachine {
             TurnEnd::Cancelled => self.fail(cancelled(), buffer),
             TurnEnd::Completed | TurnEnd::MaxOutputTokens => {
                 self.stop_reason = Some(self.reason(end));
-                Event::MessageDelta { delta: self.stop(), usage: self.usage() }.send(buffer);
+                let (delta, usage, context_management) = (self.stop(), self.usage(), self.context.as_ref());
+                Event::MessageDelta { delta, usage, context_management }.send(buffer);
                 Event::MessageStop.send(buffer);
             }
         }
@@ -251,7 +287,19 @@ impl Machine for MessagesMachine {
             let error = ApiError::turn(failure);
             return (error.status, error_body(&error, &self.request_id));
         }
-        let message = Message::new(&self.id, &self.model, &self.content, self.stop(), self.usage());
+        let message = Message {
+            context_management: self.context.as_ref(),
+            ..Message::new(&self.id, &self.model, &self.content, self.stop(), self.usage())
+        };
         (200, serde_json::to_string(&message).expect("protocol types serialise"))
+    }
+}
+
+fn edit(cleared: &Cleared) -> AppliedEdit {
+    let Cleared { thoughts, number, tokens } = *cleared;
+    if thoughts {
+        AppliedEdit::ClearThinking { cleared_thinking_turns: number, cleared_input_tokens: tokens }
+    } else {
+        AppliedEdit::ClearToolUses { cleared_tool_uses: number, cleared_input_tokens: tokens }
     }
 }

@@ -3,6 +3,7 @@
 //! checks streams.
 
 mod blocks;
+mod context_edits;
 mod error;
 mod events;
 pub(super) mod fields;

@@ -2,10 +2,12 @@
 //! or ignored, the tables of fields say.
 
 use super::blocks::Reader;
+use super::context_edits::{self, ContextEdits};
 use super::fields;
 use super::machine::MessagesMachine;
 use super::tools::Declared;
 use super::{input, tools};
+use crate::agent::{Clearing, Compaction};
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
 use crate::ids::{Clock, Ids};
@@ -28,6 +30,10 @@ pub struct MessagesRequest {
     pub stream: bool,
     /// What to generate: prompt, tools and sampling.
     pub job: Job,
+    /// What is left out of the conversation before it is answered. `None`: the request doesn't say.
+    pub clearing: Option<Vec<Clearing>>,
+    /// Compaction of the conversation before the answer, or in its place.
+    pub compaction: Option<Compaction>,
     /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
     max_tokens: u32,
@@ -36,19 +42,23 @@ pub struct MessagesRequest {
 impl MessagesRequest {
     /// The machine that answers this request; `seal` signs its thinking.
     pub fn machine(&self, mut ids: Ids, seal: Seal) -> MessagesMachine {
-        MessagesMachine::new(ids.next("msg_"), self.model.clone(), self.max_tokens, seal)
+        let machine = MessagesMachine::new(ids.next("msg_"), self.model.clone(), self.max_tokens, seal);
+        if self.clearing.is_some() { machine.telling_what_was_cleared() } else { machine }
     }
 }
 
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
     let max_tokens = body.require(fields::MAX_TOKENS)?;
-    let CountRequest { model, job, warnings } = prompt(body, defaults)?;
+    let Prompt { counted, compaction } = prompt(body, defaults)?;
+    let CountRequest { model, job, clearing, warnings } = counted;
     let stop = options::stop_list(body.list(fields::STOP_SEQUENCES)?, &defaults.limits)?;
     Ok(MessagesRequest {
         model,
         stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: Job { max_output_tokens: Some(max_tokens), stop, ..job },
+        clearing,
+        compaction,
         warnings,
         max_tokens,
     })
@@ -58,17 +68,24 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRe
 pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: &Clock) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
-    let MessagesRequest { stream, job, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted: None, compaction: None, warnings, machine })
+    let MessagesRequest { stream, job, clearing, compaction, warnings, .. } = request;
+    let clearing = clearing.unwrap_or_default();
+    Ok(ApiRequest { stream, job, hosted: None, clearing, compaction, warnings, machine })
 }
 
 /// Reads a body of `count_tokens`.
 pub fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    prompt(body, defaults)
+    Ok(prompt(body, defaults)?.counted)
+}
+
+/// What both routes have.
+struct Prompt {
+    counted: CountRequest,
+    compaction: Option<Compaction>,
 }
 
 /// Reads the fields that both routes have: all that make the prompt.
-fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     let format = format(body, defaults)?;
     let Declared { shown: mut client_tools, mut deferred } =
@@ -94,8 +111,11 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         sampling: options::sampling(body, body.get(fields::MAX_TOKENS.optional())?, &defaults.limits)?,
         ..Job::default()
     };
+    let ContextEdits { clearing, compaction } = context_edits::read(body, defaults, &mut warnings)?;
+    let clearing = body.value(fields::CONTEXT_MANAGEMENT).map(|_| clearing);
     let model = body.require(fields::MODEL)?.to_owned();
-    Ok(CountRequest { model, job, warnings: warnings.into_lines() })
+    let counted = CountRequest { model, job, clearing, warnings: warnings.into_lines() };
+    Ok(Prompt { counted, compaction })
 }
 
 /// Where the answer begins: it continues the last message if that is text of the assistant.

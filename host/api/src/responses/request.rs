@@ -192,7 +192,15 @@ pub fn read_continuing(
         machine.resume(queued.clone());
     }
     let ResponsesRequest { stream, job, hosted, compaction, warnings, .. } = request;
-    Ok(ApiRequest { stream, job, hosted, compaction, warnings, machine: Box::new(machine) })
+    Ok(ApiRequest {
+        stream,
+        job,
+        hosted,
+        clearing: Vec::new(),
+        compaction,
+        warnings,
+        machine: Box::new(machine),
+    })
 }
 
 /// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is
@@ -212,5 +220,5 @@ pub fn count(
         warnings
             .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
     }
-    Ok(CountRequest { model, job, warnings })
+    Ok(CountRequest { model, job, clearing: None, warnings })
 }

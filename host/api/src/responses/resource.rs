@@ -266,7 +266,7 @@ pub struct CountedInput {
     input_tokens: usize,
 }
 
-/// The body that answers a request to count tokens.
-pub fn counted(input_tokens: usize) -> CountedInput {
+/// The body that answers a request to count tokens. Nothing is left out of a response's conversation.
+pub fn counted(input_tokens: usize, _whole: Option<usize>) -> CountedInput {
     CountedInput { object: "response.input_tokens", input_tokens }
 }

@@ -15,7 +15,7 @@ use crate::state::queue::enqueue;
 use crate::state::resolve::{Continues, Resolved, resolve};
 use crate::traces::{AnswerSpan, SpanStart};
 use accounts::Account;
-use api::agent::AnswerStream;
+use api::agent::{AnswerStream, clear};
 use api::chat::{self, stored::Wish};
 use api::error::ApiError;
 use api::machine::Machine;
@@ -210,7 +210,7 @@ pub(crate) async fn launch(
     model: Model,
     extent: Extent,
 ) -> Result<Answer, ApiError> {
-    let ApiRequest { mut job, hosted, compaction, mut machine, warnings, .. } = request;
+    let ApiRequest { mut job, hosted, clearing, compaction, mut machine, warnings, .. } = request;
     if !warnings.is_empty() {
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
@@ -223,14 +223,17 @@ pub(crate) async fn launch(
         Some(span) => Some(span.trace().clone()),
         None => caller.span.clone().map(Trace::passed_on),
     };
-    let events = match extent {
-        Extent::Answer => {
-            let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
+    let begin = async {
+        machine.cleared(&clear(&model, &mut job, &clearing).await?);
+        match extent {
+            Extent::Answer => {
+                let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
+                AnswerStream::begin(model, job, hosted, compaction, &app.limits.mcp, refusal).await
+            }
+            Extent::Prefill => AnswerStream::of_prompt(model, job).await,
         }
-        Extent::Prefill => AnswerStream::of_prompt(model, job).await,
-    }
-    .map_err(|error| {
+    };
+    let events = begin.await.map_err(|error| {
         context.discard_record();
         let refusal = protocol.refusal(&error);
         if let Some(span) = &mut span {

@@ -11,10 +11,11 @@ use crate::accept::caller::Caller;
 use crate::http::answer::{Answered, json, to_json, warn};
 use crate::state::resolve::Continues;
 
+use api::agent::clear;
 use api::error::ApiError;
 use api::request::CountRequest;
 use api::{Defaults, Object, Protocol, messages, responses};
-use model::Model;
+use model::{Model, StartError};
 
 /// `POST /v1/messages/count_tokens`.
 pub(crate) async fn count_messages(State(app): State<App>, request: Request) -> Answered {
@@ -36,16 +37,22 @@ async fn count<T: Serialize>(
     body: CheckedBody,
     protocol: Protocol,
     read: impl FnOnce(&Object<'_>, &Defaults) -> Result<CountRequest, ApiError> + Send + 'static,
-    counted: fn(usize) -> T,
+    counted: fn(usize, Option<usize>) -> T,
 ) -> Answered {
     let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
         let mut asked = read(body, defaults)?;
         asked.warnings.extend(model.warnings(&asked.job));
         Ok(asked)
     };
-    let (CountRequest { job, warnings, .. }, model, _account) = body.read(app, read).await?;
-    let tokens = model.count_prompt(job).await.map_err(|error| protocol.refusal(&error))?;
-    let mut response = json(200, to_json(&counted(tokens)));
+    let (CountRequest { mut job, clearing, warnings, .. }, model, _account) = body.read(app, read).await?;
+    let count = async {
+        let Some(clearing) = clearing else { return Ok((model.count_prompt(job).await?, None)) };
+        let whole = model.count_prompt(job.clone()).await?;
+        clear(&model, &mut job, &clearing).await?;
+        Ok((model.count_prompt(job).await?, Some(whole)))
+    };
+    let (tokens, whole) = count.await.map_err(|error: StartError| protocol.refusal(&error))?;
+    let mut response = json(200, to_json(&counted(tokens, whole)));
     warn(&mut response, &warnings);
     Ok(response)
 }

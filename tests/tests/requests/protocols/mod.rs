@@ -3,6 +3,7 @@
 mod answers;
 mod chat;
 mod compaction;
+mod context_edits;
 mod evaluation;
 mod field_faults;
 mod forbidden_calls;

@@ -18,4 +18,13 @@ pub enum Occasion {
     Asked,
     /// Before the answer, if the prompt has more tokens than this.
     Above(u32),
+    /// In place of the answer, if the prompt has more tokens than this.
+    InPlaceAbove(u32),
+}
+
+impl Occasion {
+    /// Whether nothing follows the compaction.
+    pub(in crate::agent) fn is_all(self) -> bool {
+        matches!(self, Self::Asked | Self::InPlaceAbove(_))
+    }
 }

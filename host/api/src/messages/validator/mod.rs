@@ -170,6 +170,7 @@ impl MessagesValidator {
             "text" => block["text"] == "",
             "thinking" => block["thinking"] == "" && block["signature"] == "",
             "tool_use" => filled(block, "id") && filled(block, "name") && block["input"] == json!({}),
+            "compaction" => block["content"].is_null(),
             other => return Err(Fault::new(Rule::Vocabulary, format!("unknown block {other:?}"))),
         };
         check(empty, Rule::Fields, "a block begins with content, or without what it needs")
@@ -182,6 +183,7 @@ impl MessagesValidator {
             "thinking_delta" => ("thinking", "thinking"),
             "signature_delta" => ("thinking", "signature"),
             "input_json_delta" => ("tool_use", "partial_json"),
+            "compaction_delta" => ("compaction", "content"),
             other => return Err(Fault::new(Rule::Vocabulary, format!("unknown delta {other:?}"))),
         };
         let Some(open) = self.opened(data, kind, faults) else { return Ok(()) };
@@ -191,7 +193,9 @@ impl MessagesValidator {
         let belongs = format!("a {kind} delta in a block of type {}", open.kind);
         check(fits, Rule::Order, &belongs)?;
         check(!signed, Rule::Order, "a delta after the signature")?;
-        check(filled(delta, field), Rule::Fields, "a delta is empty")
+        // No summary came of a compaction whose content is null.
+        let is_filled = filled(delta, field) || (kind == "compaction" && delta[field].is_null());
+        check(is_filled, Rule::Fields, "a delta is empty")
     }
 
     fn close(&mut self, data: &Value, faults: &mut Vec<Fault>) -> Result<(), Fault> {
@@ -232,7 +236,7 @@ impl MessagesValidator {
         let missing = |field| Fault::new(Rule::Fields, format!("{field} is missing"));
         let reason = delta["stop_reason"].as_str().ok_or_else(|| missing("stop_reason"))?;
         let fits = match reason {
-            "end_turn" | "stop_sequence" => self.calls == 0,
+            "end_turn" | "stop_sequence" | "compaction" => self.calls == 0,
             "tool_use" => self.calls > 0,
             "max_tokens" | "model_context_window_exceeded" | "refusal" => true,
             other => return Err(Fault::new(Rule::Vocabulary, format!("unknown stop_reason {other}"))),

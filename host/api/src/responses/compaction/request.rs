@@ -30,6 +30,7 @@ pub fn compact(
         stream: false,
         job,
         hosted: None,
+        clearing: Vec::new(),
         compaction: Some(compaction),
         warnings,
         machine: Box::new(machine),
