@@ -42,6 +42,9 @@ pub(super) fn read(
                 .at(fields::COMPACTION)
                 .invalid("it can't be combined with `context_management`"));
         }
+        if asked.require(fields::TYPE)? != "summarize" {
+            return Err(asked.at(fields::TYPE).invalid("expected \"summarize\""));
+        }
         edits.compaction = Some(compaction(&asked, Occasion::Asked, defaults)?);
         return Ok(edits);
     }

@@ -59,7 +59,7 @@ const PLACES: [Place; 7] = [
         path: "messages[2].content[0]",
         body: |block| {
             let call = json!([{ "type": "tool_use", "id": "x", "name": "f", "input": {} }]);
-            let by_model = ["tool_use", "thinking", "redacted_thinking"];
+            let by_model = ["tool_use", "thinking", "redacted_thinking", "compaction"];
             let by_model = block["type"].as_str().is_some_and(|kind| by_model.contains(&kind));
             let role = if by_model { "assistant" } else { "user" };
             json!({ "model": "m", "max_tokens": 1, "messages": [

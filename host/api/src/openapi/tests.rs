@@ -187,10 +187,10 @@ fn put(body: &mut Value, name: &str, value: Value) {
         None => body[name] = value,
         Some((outer, inner)) => {
             // These objects are read only if they have a type.
-            let needs_type = matches!(outer, "thinking" | "tool_choice") && inner != "type";
-            let kind = if outer == "thinking" { "enabled" } else { "auto" };
+            let kinds = [("thinking", "enabled"), ("tool_choice", "auto"), ("compaction", "summarize")];
+            let kind = kinds.iter().find(|(name, _)| *name == outer && inner != "type");
             let mut object = Map::new();
-            if needs_type {
+            if let Some((_, kind)) = kind {
                 object.insert("type".to_owned(), json!(kind));
             }
             object.insert(inner.to_owned(), value);
