@@ -19,6 +19,12 @@ pub enum Error {
     /// Another response of the conversation runs.
     #[error("the conversation is locked by a response that runs")]
     Locked,
+    /// Another turn of the thread continues this one.
+    #[error("this turn is continued already")]
+    Continued {
+        /// Whether that one runs.
+        running: bool,
+    },
     /// A bound of bytes, with nothing left to evict.
     #[error("the store is full: {0}")]
     Full(Full),

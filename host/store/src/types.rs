@@ -53,6 +53,11 @@ pub enum Link {
     Parent(String),
     /// The conversation with this id, which gets the response's items when it ends.
     Conversation(String),
+    /// Nothing: it is a thread's first turn. Turns of threads are read as what a later one
+    /// continues, and in no other way; one that doesn't end well leaves nothing.
+    Thread,
+    /// The thread's turn with this id, which is continued once.
+    Turn(String),
 }
 
 /// A response to be stored.

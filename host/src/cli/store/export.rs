@@ -81,12 +81,16 @@ impl<'a> ResponseLine<'a> {
             State::Queued | State::Running => None,
         };
         let (previous_response_id, conversation) = match &response.link {
-            Link::Alone => (None, None),
-            Link::Parent(id) => (Some(id.as_str()), None),
+            Link::Alone | Link::Thread => (None, None),
+            Link::Parent(id) | Link::Turn(id) => (Some(id.as_str()), None),
             Link::Conversation(id) => (None, Some(id.as_str())),
         };
         Self {
-            object: "response",
+            object: if matches!(response.link, Link::Thread | Link::Turn(_)) {
+                "message"
+            } else {
+                "response"
+            },
             owner: owner.name(),
             id: &response.id,
             status: status(&response.state),

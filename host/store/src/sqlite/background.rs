@@ -63,7 +63,7 @@ pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
 pub(crate) fn sweep(s: &Session) -> Result<Vec<Claimed>> {
     completions::sweep(s)?;
     let keys = s.all(
-        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
+        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind = 0 AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
         params![s.lease_now(), s.bounds.claims, SWEPT],
         |row| row.get(0),
     )?;

@@ -189,10 +189,10 @@ pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     evict::remove(s, find(s, owner, id)?.key, 0)
 }
 
-/// Removes some of those whose process was lost: nobody saw their end.
+/// Removes some of those, and of the turns of threads, whose process was lost: nobody saw their end.
 pub(crate) fn sweep(s: &Session) -> Result<()> {
     let lost = s.all(
-        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind = 1 LIMIT ?",
+        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind != 0 LIMIT ?",
         params![s.lease_now(), SWEPT],
         |row| row.get(0),
     )?;

@@ -77,7 +77,7 @@ pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<Item>> {
 
 pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) -> Result<Vec<ContextItem>> {
     let places = match link {
-        Link::Alone => Vec::new(),
+        Link::Alone | Link::Thread => Vec::new(),
         Link::Conversation(id) => {
             entries_before(s, ConversationRow::find(s, owner, id)?.key, u64::MAX >> 1, budget)?
         }
@@ -86,6 +86,10 @@ pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) 
             if !row.continuable() {
                 return Err(Error::NotFound);
             }
+            chain(s, Some(row.key), row.root, row.base, budget)?
+        }
+        Link::Turn(id) => {
+            let row = ResponseRow::find_turn(s, owner, id)?;
             chain(s, Some(row.key), row.root, row.base, budget)?
         }
     };

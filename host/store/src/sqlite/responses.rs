@@ -73,8 +73,8 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
         return Err(Error::TooLong(TooLong::Bytes));
     }
     let (parent_id, conversation) = match &new.link {
-        Link::Alone => (None, None),
-        Link::Parent(id) => (Some(id), None),
+        Link::Alone | Link::Thread => (None, None),
+        Link::Parent(id) | Link::Turn(id) => (Some(id), None),
         Link::Conversation(id) => (None, Some(id)),
     };
     let status = if background { QUEUED } else { RUNNING };
@@ -100,6 +100,9 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
     let key = s.connection.last_insert_rowid();
     s.run("INSERT INTO body (response, request, result) VALUES (?, ?, x'')", params![key, new.request])?;
     insert_items(s, key, owner_key, 0, 0, &new.input)?;
+    if matches!(new.link, Link::Thread | Link::Turn(_)) {
+        s.run("UPDATE response SET kind = 2 WHERE key = ?", [key])?;
+    }
     if conversation.is_some() {
         s.run("UPDATE conversation SET running = ? WHERE key = ?", params![key, before.root])?;
     }
@@ -109,26 +112,21 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
 /// Checks what a new response continues, and marks it as used.
 fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
     let before = match link {
-        Link::Alone => Before { parent: None, depth: 1, context: 0, root: None, base: 0 },
+        Link::Alone | Link::Thread => Before { parent: None, depth: 1, context: 0, root: None, base: 0 },
         Link::Parent(id) => {
             let parent = ResponseRow::find(s, owner, id)?;
             if !parent.continuable() {
                 return Err(Error::NotFound);
             }
-            if parent.depth >= s.bounds.links {
-                return Err(Error::TooLong(TooLong::Links));
+            child_of(s, parent)?
+        }
+        Link::Turn(id) => {
+            let turn = ResponseRow::find_turn(s, owner, id)?;
+            if turn.children > 0 {
+                let running = "SELECT COUNT(*) FROM response WHERE parent = ? AND ended IS NULL";
+                return Err(Error::Continued { running: s.number(running, [turn.key])? > 0 });
             }
-            s.run(
-                "UPDATE response SET children = children + 1, used = MAX(used, ?) WHERE key = ?",
-                params![s.now(), parent.key],
-            )?;
-            Before {
-                parent: Some(parent.key),
-                depth: parent.depth + 1,
-                context: parent.context,
-                root: parent.root,
-                base: parent.base,
-            }
+            child_of(s, turn)?
         }
         Link::Conversation(id) => {
             let conversation = ConversationRow::find(s, owner, id)?;
@@ -148,6 +146,24 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
         s.run("UPDATE conversation SET used = MAX(used, ?) WHERE key = ?", params![s.now(), before.root])?;
     }
     Ok(before)
+}
+
+/// What a response brings to one that continues it, which counts as its use.
+fn child_of(s: &Session, parent: ResponseRow) -> Result<Before> {
+    if parent.depth >= s.bounds.links {
+        return Err(Error::TooLong(TooLong::Links));
+    }
+    s.run(
+        "UPDATE response SET children = children + 1, used = MAX(used, ?) WHERE key = ?",
+        params![s.now(), parent.key],
+    )?;
+    Ok(Before {
+        parent: Some(parent.key),
+        depth: parent.depth + 1,
+        context: parent.context,
+        root: parent.root,
+        base: parent.base,
+    })
 }
 
 pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) -> Result<()> {
@@ -183,7 +199,7 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
 pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[Item]) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
     let stored = output_len(s, row.key)?;
-    if row.background || row.kind == Kind::Completion || first != stored {
+    if row.background || row.kind != Kind::Response || first != stored {
         return Err(Error::Sequence { expected: stored });
     }
     insert_output(s, &row, stored, items)
@@ -220,7 +236,7 @@ pub(crate) fn finish(
     if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
         return Err(Error::LeaseLost);
     }
-    if row.kind == Kind::Completion && !matches!(end.status, Status::Completed | Status::Incomplete) {
+    if row.kind != Kind::Response && !matches!(end.status, Status::Completed | Status::Incomplete) {
         evict::remove(s, row.key, 0)?;
         return Ok(Finished::Now);
     }

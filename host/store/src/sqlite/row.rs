@@ -18,6 +18,17 @@ pub(crate) const CHUNK_ROW: u64 = 40;
 pub(crate) enum Kind {
     Response,
     Completion,
+    Turn,
+}
+
+impl Kind {
+    fn of_number(number: i64) -> Self {
+        match number {
+            0 => Self::Response,
+            1 => Self::Completion,
+            _ => Self::Turn,
+        }
+    }
 }
 
 /// A row of table `response`, without bodies.
@@ -52,10 +63,13 @@ const COLUMNS: &str = "key, owner, id, status, background, parent, parent_id, co
 
 impl ResponseRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let link = match (row.get(6)?, row.get(7)?) {
-            (Some(parent), _) => Link::Parent(parent),
-            (None, Some(conversation)) => Link::Conversation(conversation),
-            (None, None) => Link::Alone,
+        let kind = Kind::of_number(row.get(22)?);
+        let link = match (row.get(6)?, row.get(7)?, kind) {
+            (Some(turn), _, Kind::Turn) => Link::Turn(turn),
+            (None, _, Kind::Turn) => Link::Thread,
+            (Some(parent), _, _) => Link::Parent(parent),
+            (None, Some(conversation), _) => Link::Conversation(conversation),
+            (None, None, _) => Link::Alone,
         };
         Ok(Self {
             key: row.get(0)?,
@@ -79,7 +93,7 @@ impl ResponseRow {
             log_bytes: row.get(19)?,
             logged: row.get(20)?,
             deleted: row.get(21)?,
-            kind: if row.get(22)? { Kind::Completion } else { Kind::Response },
+            kind,
         })
     }
 
@@ -89,7 +103,13 @@ impl ResponseRow {
         if row.kind == Kind::Response { Ok(row) } else { Err(Error::NotFound) }
     }
 
-    /// The row of a visible response, or of a chat completion.
+    /// The row of a thread's turn that may be continued.
+    pub(crate) fn find_turn(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
+        let row = Self::find_any(s, owner, id)?;
+        if row.kind == Kind::Turn && row.continuable() { Ok(row) } else { Err(Error::NotFound) }
+    }
+
+    /// The row of a visible response, chat completion or turn.
     pub(crate) fn find_any(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
         let sql = format!(
             "SELECT {COLUMNS} FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?"

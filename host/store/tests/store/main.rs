@@ -19,3 +19,4 @@ mod pieces;
 mod property;
 
 mod responses;
+mod threads;

@@ -151,7 +151,7 @@ impl Model {
         let (now, key) = (self.now, self.next);
         let (mut parent, mut root, mut depth) = (None, None, 1);
         match &new.link {
-            Link::Alone => {}
+            Link::Alone | Link::Thread | Link::Turn(_) => {}
             Link::Parent(id) => {
                 let index = self.continuable(owner, id)?;
                 let before = &mut self.responses[index];

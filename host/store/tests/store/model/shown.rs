@@ -40,7 +40,7 @@ impl Model {
 
     pub(crate) fn context(&self, owner: &Owner, link: &Link) -> Result<Vec<Item>, Error> {
         match link {
-            Link::Alone => Ok(Vec::new()),
+            Link::Alone | Link::Thread | Link::Turn(_) => Ok(Vec::new()),
             Link::Parent(id) => {
                 let response = &self.responses[self.continuable(owner, id)?];
                 Ok(self.chain(Some(response.key), response.root))
