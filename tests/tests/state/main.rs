@@ -10,3 +10,4 @@ mod owners;
 mod paid;
 mod programs;
 mod support;
+mod threads;

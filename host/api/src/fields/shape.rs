@@ -189,12 +189,6 @@ impl Row {
         Self { support, ..Self::ignored(name, note) }
     }
 
-    /// This refused field with the code that the protocol's clients act on.
-    pub(crate) const fn code(self, code: &'static str) -> Self {
-        let Support::Refused(refusal) = self.support else { return self };
-        Self { support: Support::Refused(Refusal { code, ..refusal }), ..self }
-    }
-
     /// The row itself: a table's entries are fields or rows.
     pub(crate) const fn row(self) -> Self {
         self

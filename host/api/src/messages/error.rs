@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fields::NO_THREADS;
+use super::fields::{ALREADY_CONTINUED, IN_FLIGHT, MISMATCH, NO_THREADS, THREAD_NOT_FOUND};
 use crate::error::ApiError;
 use net::printable::printable;
 use turn::TurnFailure;
@@ -39,7 +39,7 @@ struct Details {
 }
 
 /// Codes of this server's refusals that are codes of this protocol, too.
-const CODES: [&str; 1] = [NO_THREADS];
+const CODES: [&str; 5] = [NO_THREADS, THREAD_NOT_FOUND, ALREADY_CONTINUED, IN_FLIGHT, MISMATCH];
 
 impl<'a> ErrorObject<'a> {
     /// An error whose type follows from the HTTP status, as it does at Anthropic; 503 says that the

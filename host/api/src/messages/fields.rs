@@ -59,12 +59,11 @@ table! {
             .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
         THINKING: Field<Object<'_>> = Field::new("thinking", "without it the model is asked not to think")
             .of(Shape::Object(THINKING_FIELDS));
-        Row::refused(
+        THREAD: Field<Object<'_>> = Field::new(
             "thread",
-            &["{\"type\": \"create\"}", "{\"type\": \"continue\", \"previous_message_id\": \"msg_1\"}"],
-            "conversations are not kept here: send all messages with each request. Clients do so by themselves on this code",
+            "the server keeps the conversation (`create`), and a later request sends its new messages only (`continue`); its first turn's `system` and `tools` hold. Without a store: 400 `thread_unsupported_request`, on which clients send everything",
         )
-        .code(NO_THREADS);
+        .of(Shape::Object(THREAD_FIELDS));
         TOOL_CHOICE: Field<Object<'_>> =
             Field::new("tool_choice", FORCED_NOTE).of(Shape::Object(TOOL_CHOICE_FIELDS));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
@@ -119,8 +118,21 @@ table! {
     }
 }
 
-/// Code on which Anthropic's clients send the whole conversation without `thread`.
+table! {
+    pub(super) THREAD_FIELDS {
+        TYPE.of(Shape::OneOf(&["create", "continue"]));
+        PREVIOUS_MESSAGE: Required<&str> =
+            Field::new("previous_message_id", "of `continue`: the id of the thread's last response").required();
+    }
+}
+
+/// Codes on which Anthropic's clients act: they send the whole conversation, without `thread` or as a
+/// new one.
 pub(super) const NO_THREADS: &str = "thread_unsupported_request";
+pub(super) const THREAD_NOT_FOUND: &str = "thread_not_found";
+pub(super) const ALREADY_CONTINUED: &str = "thread_already_continued";
+pub(super) const IN_FLIGHT: &str = "thread_continue_in_flight";
+pub(super) const MISMATCH: &str = "thread_fingerprint_mismatch";
 
 table! {
     pub(super) OUTPUT {

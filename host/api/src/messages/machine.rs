@@ -7,10 +7,11 @@ use super::THINKING;
 use super::error::{ErrorObject, error_body, no_object};
 use super::events::{AppliedEdit, Block, ContextManagement, Delta, Event, Message, Stop, Usage, no_input};
 use super::input_check::InputCheck;
+use super::thread;
 use crate::agent::{Cleared, CompactionEvent};
-use crate::error::{ApiError, cancelled};
+use crate::error::{ApiError, cancelled, not_stored};
 use crate::event_buffer::EventBuffer;
-use crate::machine::Machine;
+use crate::machine::{Machine, Record};
 use crate::seal::Seal;
 use contract::Payload;
 use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
@@ -280,6 +281,25 @@ impl Machine for MessagesMachine {
 
     fn has_done(&self) -> bool {
         false
+    }
+
+    fn record(&mut self) -> Option<Record> {
+        let status = match (&self.failure, self.stop_reason) {
+            (Some(_), _) => Some(store::Status::Failed),
+            (None, Some(_)) => Some(store::Status::Completed),
+            (None, None) => None,
+        };
+        let output = status.map(|_| thread::answer(&self.content)).into_iter().collect();
+        Some(Record { id: self.id.clone(), status, object: Vec::new(), output })
+    }
+
+    fn not_stored(&mut self, buffer: &mut EventBuffer) {
+        if self.failure.is_none() {
+            // The two events of the end.
+            (0..2).for_each(|_| buffer.take_back());
+            self.stop_reason = None;
+            self.fail(not_stored(), buffer);
+        }
     }
 
     fn body(&self) -> (u16, String) {

@@ -13,6 +13,7 @@ mod known_tools;
 mod machine;
 pub(super) mod models;
 mod request;
+pub mod thread;
 mod tools;
 pub mod validator;
 

@@ -10,9 +10,10 @@ use crate::accept::body::{COPIES, CheckedBody};
 use crate::accept::caller::Caller;
 use crate::accept::record_draft::RecordDraft;
 use crate::answer::Answer;
-use crate::state::keeping::{keep, keep_completion};
+use crate::state::keeping::{keep, keep_completion, keep_turn};
 use crate::state::queue::enqueue;
 use crate::state::resolve::{Continues, Resolved, resolve};
+use crate::state::threads::threaded;
 use crate::traces::{AnswerSpan, SpanStart};
 use accounts::Account;
 use api::agent::{AnswerStream, clear};
@@ -116,8 +117,8 @@ pub(crate) async fn accept(
     Ok(Accepted::Begun(Box::new(begun)))
 }
 
-/// Accepts a request of another protocol than Responses. A chat completion is stored if its client
-/// wants that.
+/// Accepts a request of another protocol than Responses. A chat completion, and a turn of a thread,
+/// is stored if its client wants that.
 async fn accept_other(
     app: &App,
     caller: &Caller,
@@ -125,18 +126,24 @@ async fn accept_other(
     body: CheckedBody,
 ) -> Result<Accepted, ApiError> {
     let (body, wish) = completion_wish(app, protocol, body).await?;
+    let (body, turn) = match protocol {
+        Protocol::Messages => threaded(app, caller, body).await?,
+        _ => (body, None),
+    };
     let (request, model, account) = read(app, caller, protocol, body, Continuation::default()).await?;
     let (stream, mut warnings) = (request.stream, request.warnings.clone());
     let mut answer = launch(app, caller, protocol, request, model, Extent::Answer).await?;
-    let withdrawn = match wish {
-        Some(wish) if app.store.is_some() => {
-            Some(keep_completion(app, &caller.owner(), &mut answer, wish).await?)
+    let owner = caller.owner();
+    let withdrawn = match (wish, turn) {
+        (_, Some(turn)) => Some(keep_turn(app, &owner, &mut answer, turn).await?),
+        (Some(wish), None) if app.store.is_some() => {
+            Some(keep_completion(app, &owner, &mut answer, wish).await?)
         }
-        Some(_) => {
+        (Some(_), None) => {
             warnings.push("store ignored: this server keeps nothing (--store none)".to_owned());
             None
         }
-        None => None,
+        (None, None) => None,
     };
     // The body and the prompt's text are freed by now, and the answer keeps little of them.
     drop(account);

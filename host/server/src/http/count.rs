@@ -10,6 +10,7 @@ use crate::accept::body::{CheckedBody, check_json};
 use crate::accept::caller::Caller;
 use crate::http::answer::{Answered, json, to_json, warn};
 use crate::state::resolve::Continues;
+use crate::state::threads::threaded;
 
 use api::agent::clear;
 use api::error::ApiError;
@@ -19,7 +20,9 @@ use model::{Model, StartError};
 
 /// `POST /v1/messages/count_tokens`.
 pub(crate) async fn count_messages(State(app): State<App>, request: Request) -> Answered {
+    let caller = Caller::of(&request);
     let body = check_json(&app, request).await?;
+    let (body, _) = threaded(&app, &caller, body).await?;
     count(&app, body, Protocol::Messages, messages::count, messages::counted).await
 }
 

@@ -14,6 +14,7 @@ use crate::state::running::RunningPlace;
 use crate::state::store_error::{refusal, store};
 use api::chat::stored::Wish;
 use api::error::ApiError;
+use api::messages::thread::{self, ThreadWish};
 
 /// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from
 /// outside: when the token is cancelled, the answer ends as cancelled.
@@ -61,13 +62,35 @@ pub(crate) async fn keep_completion(
     Ok(kept(answer, store, place))
 }
 
+/// Stores a turn of a thread whose answer is about to begin, and has its end stored. Returns the
+/// answer's end from outside.
+///
+/// # Errors
+/// 400 where another turn continues the same one, and the store's. Nothing is stored then.
+pub(crate) async fn keep_turn(
+    app: &App,
+    owner: &Owner,
+    answer: &mut Answer,
+    turn: ThreadWish,
+) -> Result<CancellationToken, ApiError> {
+    let store = store(app)?;
+    let record = answer.record().expect("messages have records");
+    let ThreadWish { link, own } = turn;
+    let new = NewResponse { id: record.id, link, request: Vec::new(), input: own };
+    let place = entered(app, store.create(owner, new)).await?;
+    Ok(kept(answer, store, place))
+}
+
 /// The place of a response that is being stored. A task of its own waits for it, so that one whose
 /// client leaves meanwhile gets a place, too, and with it an end.
 pub(crate) async fn entered(app: &App, creating: Reply<Lease>) -> Result<RunningPlace, ApiError> {
     let running = app.running.clone();
     let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
     let entered = entering.await.map_err(|_| ApiError::internal("The server failed to store this."))?;
-    entered.map_err(refusal)
+    entered.map_err(|error| match error {
+        Error::Continued { .. } => thread::refusal(&error).unwrap_or_else(|| refusal(error)),
+        error => refusal(error),
+    })
 }
 
 /// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.

@@ -61,7 +61,7 @@ fn reason(error: &Error) -> Option<&'static str> {
     match error {
         Error::NotFound | Error::DuplicateItem(_) => None,
         Error::Duplicate => Some("duplicate"),
-        Error::Locked => Some("locked"),
+        Error::Locked | Error::Continued { .. } => Some("locked"),
         Error::Full(_) => Some("full"),
         Error::QueueFull(_) => Some("queue_full"),
         Error::TooLong(_) => Some("too_long"),

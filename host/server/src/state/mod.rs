@@ -18,4 +18,5 @@ pub(crate) mod resolve;
 pub(crate) mod running;
 pub(crate) mod store_error;
 pub(crate) mod store_upkeep;
+pub(crate) mod threads;
 pub(crate) mod upkeep;

@@ -64,6 +64,9 @@ pub(crate) fn refusal(error: Error) -> ApiError {
             let message = "There is no memory for what would be read of the store: try again.";
             (503, "server_unavailable", message.to_owned())
         }
+        Error::Continued { .. } => {
+            (400, "conversation_locked", "Another request continues the same turn of this thread.".to_owned())
+        }
         fault @ (Error::Duplicate | Error::LeaseLost | Error::Sequence { .. }) => {
             tracing::error!(%fault, "the store refused what the server wrote");
             (500, "server_error", "The server failed to store this.".to_owned())

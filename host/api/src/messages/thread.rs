@@ -1,0 +1,153 @@
+//! Threads: conversations that the server keeps, so that a client sends the new messages only. What a
+//! turn continues is put into its body, which is then read like any other; so a record of it needs
+//! no store.
+//!
+//! A thread's first item holds the instructions and tools, which stay the same; the others are
+//! messages.
+
+use store::{Item, Link};
+
+use super::fields::{self, MISMATCH, NO_THREADS};
+use crate::error::ApiError;
+use crate::fields::Row;
+use crate::json::{Object, Value};
+use crate::raw::{self, Json};
+
+/// What stays the same along a thread.
+const HEAD: [Row; 2] = [fields::SYSTEM.row(), crate::tools::TOOLS.row()];
+
+/// What a request wants of a thread.
+#[derive(Debug)]
+pub struct ThreadWish {
+    /// Whether a thread begins, or which of its turns is continued.
+    pub link: Link,
+    /// The request's own items, to be stored.
+    pub own: Vec<Item>,
+}
+
+impl ThreadWish {
+    /// Bytes that it holds.
+    pub fn size(&self) -> usize {
+        self.own.iter().map(|item| item.body.len()).sum()
+    }
+}
+
+/// Reads what `body` wants of a thread.
+///
+/// # Errors
+/// 400 where it doesn't say which.
+pub fn wish(body: &Object<'_>) -> Result<Option<ThreadWish>, ApiError> {
+    let Some(thread) = body.get(fields::THREAD)? else { return Ok(None) };
+    let link = match thread.require(fields::TYPE)? {
+        "create" => Link::Thread,
+        "continue" => Link::Turn(thread.require(fields::PREVIOUS_MESSAGE)?.to_owned()),
+        _ => return Err(thread.at(fields::TYPE).invalid("expected \"create\" or \"continue\"")),
+    };
+    let messages = body.require(fields::MESSAGES)?;
+    let own = messages.objects().map(|message| Ok(item("message", whole(message?))));
+    let mut own = own.collect::<Result<Vec<Item>, ApiError>>()?;
+    if link == Link::Thread {
+        let head = HEAD.iter().filter_map(|row| Some((row.name, body.value_of(row)?.to_json())));
+        own.insert(0, item("head", raw::object(head)));
+    }
+    Ok(Some(ThreadWish { link, own }))
+}
+
+/// The body as one that has the whole conversation and no thread: with the items `before` that it
+/// continues, oldest first.
+///
+/// # Errors
+/// 400 where the body has other instructions or tools than the thread.
+pub fn merged(body: &Object<'_>, before: &[Vec<u8>]) -> Result<String, ApiError> {
+    let text = |item: &[u8]| Json::new(String::from_utf8_lossy(item).into_owned());
+    let (head, before) = match before {
+        [head, messages @ ..] => (Some(head), messages),
+        [] => (None, before),
+    };
+    let head = head.map(|head| {
+        serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(head).unwrap_or_default()
+    });
+    let mut all: Vec<(&str, Json)> = Vec::new();
+    for (name, value) in body.fields() {
+        let is_head = HEAD.iter().any(|row| row.name == name);
+        if name == fields::THREAD.row().name
+            || name == fields::MESSAGES.row().name
+            || (is_head && head.is_some())
+        {
+            continue;
+        }
+        all.push((name, value.to_json()));
+    }
+    if let Some(head) = &head {
+        for row in &HEAD {
+            let (kept, given) = (head.get(row.name).map(Json::of), body.value_of(row).map(Value::to_json));
+            if given.is_some_and(|given| kept.as_ref().is_none_or(|kept| !is_same(&given, kept))) {
+                return Err(mismatch(row.name));
+            }
+            all.extend(kept.map(|kept| (row.name, kept)));
+        }
+    }
+    let own = body.require(fields::MESSAGES)?;
+    let own = own.objects().map(|message| Ok(whole(message?)));
+    let messages =
+        before.iter().map(|item| Ok(text(item))).chain(own).collect::<Result<Vec<Json>, ApiError>>()?;
+    all.push((fields::MESSAGES.row().name, Json::of(&messages)));
+    Ok(raw::object(all).into_string())
+}
+
+fn is_same(one: &Json, other: &Json) -> bool {
+    let read = |json: &Json| serde_json::from_str::<serde_json::Value>(&json.clone().into_string()).ok();
+    read(one) == read(other)
+}
+
+/// 400 that names what must stay the same.
+fn mismatch(name: &str) -> ApiError {
+    let what = format!(
+        "{name}: it isn't what this thread began with: leave it out, or send the whole conversation with `thread: {{\"type\": \"create\"}}`"
+    );
+    ApiError::invalid(name.to_owned(), what).with_code(MISMATCH)
+}
+
+/// 400 of a server that keeps nothing.
+pub fn unsupported() -> ApiError {
+    let what = "thread: conversations are not kept here (`--store none`): send all messages with each request. Clients do so by themselves on this code";
+    ApiError::invalid("thread".to_owned(), what).with_code(NO_THREADS)
+}
+
+/// The refusal of a turn for an error of the store, if there is one that clients act on.
+pub fn refusal(error: &store::Error) -> Option<ApiError> {
+    let (status, code, what) = match error {
+        store::Error::NotFound => (
+            404,
+            fields::THREAD_NOT_FOUND,
+            "no thread has a turn with this id that can be continued: send the whole conversation with `thread: {\"type\": \"create\"}`",
+        ),
+        store::Error::Continued { running: true } => (
+            400,
+            fields::IN_FLIGHT,
+            "another request continues from there and still runs: wait for it, and continue from its response",
+        ),
+        store::Error::Continued { running: false } => (
+            400,
+            fields::ALREADY_CONTINUED,
+            "it was continued already, and each response is continued once: continue from the thread's last response",
+        ),
+        _ => return None,
+    };
+    let error =
+        ApiError::invalid("thread".to_owned(), format!("thread.previous_message_id: {what}")).with_code(code);
+    Some(ApiError { status, ..error })
+}
+
+/// The item of an answer, which the thread's next turn reads.
+pub(super) fn answer(content: &impl serde::Serialize) -> Item {
+    item("message", raw::object([("role", Json::of("assistant")), ("content", Json::of(content))]))
+}
+
+fn whole(message: Object<'_>) -> Json {
+    raw::object(message.fields().map(|(name, value)| (name, value.to_json())))
+}
+
+fn item(id: &str, body: Json) -> Item {
+    Item { id: id.to_owned(), body: body.into_string().into_bytes() }
+}
