@@ -83,9 +83,12 @@ test("leaving a stream early leaves the server well", async () => {
   assert.equal(after.content[0].type, "text");
 });
 
-test("the tool runner sends the whole conversation once threads are refused", async () => {
+for (const [store, expected] of [
+  ["memory", [[true, 1], [true, 1]]],
+  ["none", [[true, 1], [false, 1], [false, 3]]],
+]) test(`the tool runner sends what the server doesn't keep (--store ${store})`, async () => {
   const called = '<tool_call>\n{"name": "weather", "arguments": {"city": "Turku"}}\n</tool_call>';
-  const server = await start("--engine", replay([{ when: { last_role: "tool" }, text: "It is 21 degrees." }, { text: called }]));
+  const server = await start("--engine", replay([{ when: { last_role: "tool" }, text: "It is 21 degrees." }, { text: called }]), "--store", store);
   const sent = [];
   const recorded = (url, init) => {
     sent.push(JSON.parse(init.body));
@@ -97,6 +100,6 @@ test("the tool runner sends the whole conversation once threads are refused", as
   const messages = [{ role: "user", content: "What is the weather in Turku?" }];
   const last = await anthropic.beta.messages.toolRunner({ model, max_tokens: 200, tools: [weather], messages });
   assert.equal(last.content.at(-1).text, "It is 21 degrees.");
-  assert.deepEqual(sent.map((body) => [Boolean(body.thread), body.messages.length]), [[true, 1], [false, 1], [false, 3]]);
+  assert.deepEqual(sent.map((body) => [Boolean(body.thread), body.messages.length]), expected);
   await stop(server);
 });

@@ -97,10 +97,17 @@ def test_every_includable_of_the_sdk_is_taken(embedded):
     assert client.responses.retrieve(answer.id, include=included).id == answer.id
 
 
-def test_the_tool_runner_sends_the_whole_conversation_once_threads_are_refused(tmp_path):
-    rules = [{"when": {"last_role": "tool"}, "text": "It is 21 degrees."}, {"text": call("weather", city="Turku")}]
-    server = Server("--engine", replay_file(tmp_path, rules))
-    client, sent = anthropic_client(server), []
+RULES = [{"when": {"last_role": "tool"}, "text": "It is 21 degrees."}, {"text": call("weather", city="Turku")}]
+
+
+@pytest.mark.parametrize(
+    ("store", "sent"),
+    [("memory", [(True, 1), (True, 1)]), ("none", [(True, 1), (False, 1), (False, 3)])],
+    ids=["kept", "refused"],
+)
+def test_the_tool_runner_sends_the_whole_conversation_once_threads_are_refused(tmp_path, store, sent):
+    server = Server("--engine", replay_file(tmp_path, RULES), "--store", store)
+    client, bodies = anthropic_client(server), []
 
     @anthropic.beta_tool
     def weather(city: str) -> str:
@@ -114,7 +121,7 @@ def test_the_tool_runner_sends_the_whole_conversation_once_threads_are_refused(t
     create = client.beta.messages._post
 
     def post(path, *, body, **more):
-        sent.append(body)
+        bodies.append(body)
         return create(path, body=body, **more)
 
     client.beta.messages._post = post
@@ -122,21 +129,37 @@ def test_the_tool_runner_sends_the_whole_conversation_once_threads_are_refused(t
     runner = client.beta.messages.tool_runner(model="qwen3-tiny", max_tokens=200, tools=[weather], messages=[question])
     last = runner.until_done()
     assert last.content[-1].text == "It is 21 degrees."
-    assert [(bool(body.get("thread")), len(body["messages"])) for body in sent] == [(True, 1), (False, 1), (False, 3)]
+    assert [(bool(body.get("thread")), len(body["messages"])) for body in bodies] == sent
     server.stop()
 
 
-def test_a_thread_is_refused_with_the_code_that_the_sdk_knows(embedded):
-    client = anthropic_client(embedded)
-    with pytest.raises(anthropic.BadRequestError) as caught:
-        client.beta.messages.create(
-            model="qwen3-tiny",
-            max_tokens=20,
-            messages=[{"role": "user", "content": "Hi"}],
-            thread={"type": "continue", "previous_message_id": "msg_1"},
-        )
+def ask(client, thread):
+    messages = [{"role": "user", "content": "Hi"}]
+    return client.beta.messages.create(model="qwen3-tiny", max_tokens=20, messages=messages, thread=thread)
+
+
+def test_refusals_of_threads_have_the_codes_that_the_sdk_knows(tmp_path):
+    server = Server("--store", "none")
+    with pytest.raises(anthropic.APIStatusError) as caught:
+        ask(anthropic_client(server), {"type": "create"})
     assert type(caught.value).__name__ == "ThreadUnsupportedRequestError"
-    assert caught.value.body["error"]["details"] == {"error_code": "thread_unsupported_request"}
+    server.stop()
+
+    # A thread goes on after a restart.
+    server = Server("--store", f"sqlite:{tmp_path}/state.db")
+    first = ask(anthropic_client(server), {"type": "create"})
+    server.stop()
+    server = Server("--store", f"sqlite:{tmp_path}/state.db")
+    client, again = anthropic_client(server), {"type": "continue", "previous_message_id": first.id}
+    assert ask(client, again).role == "assistant"
+    for thread, name in [
+        (again, "ThreadAlreadyContinuedError"),
+        ({"type": "continue", "previous_message_id": "msg_1"}, "ThreadNotFoundError"),
+    ]:
+        with pytest.raises(anthropic.APIStatusError) as caught:
+            ask(client, thread)
+        assert type(caught.value).__name__ == name
+    server.stop()
 
 
 def test_an_unknown_reference_and_a_repeated_item_are_named(embedded):

@@ -63,7 +63,7 @@ table! {
             "thread",
             "the server keeps the conversation (`create`), and a later request sends its new messages only (`continue`); its first turn's `system` and `tools` hold. Without a store: 400 `thread_unsupported_request`, on which clients send everything",
         )
-        .of(Shape::Object(THREAD_FIELDS));
+        .of(Shape::Kinds(&THREAD_KINDS));
         TOOL_CHOICE: Field<Object<'_>> =
             Field::new("tool_choice", FORCED_NOTE).of(Shape::Object(TOOL_CHOICE_FIELDS));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
@@ -118,13 +118,18 @@ table! {
     }
 }
 
-table! {
-    pub(super) THREAD_FIELDS {
-        TYPE.of(Shape::OneOf(&["create", "continue"]));
-        PREVIOUS_MESSAGE: Required<&str> =
-            Field::new("previous_message_id", "of `continue`: the id of the thread's last response").required();
-    }
-}
+const THREAD_KINDS: Kinds = Kinds {
+    name: "MessagesThread",
+    of: &[
+        KindOf::new("create", "a thread begins"),
+        KindOf::new("continue", "it goes on").with(&[PREVIOUS_MESSAGE.row()]),
+    ],
+    common: &[],
+    others: None,
+};
+
+pub(super) const PREVIOUS_MESSAGE: Required<&str> =
+    Field::new("previous_message_id", "the id of the thread's last response").required();
 
 /// Codes on which Anthropic's clients act: they send the whole conversation, without `thread` or as a
 /// new one.

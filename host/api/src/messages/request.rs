@@ -5,6 +5,7 @@ use super::blocks::Reader;
 use super::context_edits::{self, ContextEdits};
 use super::fields;
 use super::machine::MessagesMachine;
+use super::thread;
 use super::tools::Declared;
 use super::{input, tools};
 use crate::agent::{Clearing, Compaction};
@@ -87,6 +88,8 @@ struct Prompt {
 /// Reads the fields that both routes have: all that make the prompt.
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
+    // Whoever has a store has put what it continues into the body.
+    thread::link(body)?;
     let format = format(body, defaults)?;
     let Declared { shown: mut client_tools, mut deferred } =
         tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;

@@ -37,12 +37,7 @@ impl ThreadWish {
 /// # Errors
 /// 400 where it doesn't say which.
 pub fn wish(body: &Object<'_>) -> Result<Option<ThreadWish>, ApiError> {
-    let Some(thread) = body.get(fields::THREAD)? else { return Ok(None) };
-    let link = match thread.require(fields::TYPE)? {
-        "create" => Link::Thread,
-        "continue" => Link::Turn(thread.require(fields::PREVIOUS_MESSAGE)?.to_owned()),
-        _ => return Err(thread.at(fields::TYPE).invalid("expected \"create\" or \"continue\"")),
-    };
+    let Some(link) = link(body)? else { return Ok(None) };
     let messages = body.require(fields::MESSAGES)?;
     let own = messages.objects().map(|message| Ok(item("message", whole(message?))));
     let mut own = own.collect::<Result<Vec<Item>, ApiError>>()?;
@@ -51,6 +46,16 @@ pub fn wish(body: &Object<'_>) -> Result<Option<ThreadWish>, ApiError> {
         own.insert(0, item("head", raw::object(head)));
     }
     Ok(Some(ThreadWish { link, own }))
+}
+
+/// What `body` says of a thread.
+pub(super) fn link(body: &Object<'_>) -> Result<Option<Link>, ApiError> {
+    let Some(thread) = body.get(fields::THREAD)? else { return Ok(None) };
+    match thread.require(fields::TYPE)? {
+        "create" => Ok(Some(Link::Thread)),
+        "continue" => Ok(Some(Link::Turn(thread.require(fields::PREVIOUS_MESSAGE)?.to_owned()))),
+        _ => Err(thread.at(fields::TYPE).invalid("expected \"create\" or \"continue\"")),
+    }
 }
 
 /// The body as one that has the whole conversation and no thread: with the items `before` that it
