@@ -33,6 +33,10 @@ pub struct CountRequest {
     pub warnings: Vec<String>,
 }
 
+/// Warning of a count of tokens that lacks those of tools which aren't known yet.
+pub(crate) const UNCOUNTED: &str =
+    "tools of tool servers are not counted: they are listed when the answer begins";
+
 /// A request whose body was read and checked.
 pub struct ApiRequest {
     /// Whether the answer is a stream.

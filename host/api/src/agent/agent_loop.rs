@@ -45,6 +45,8 @@ pub(super) struct AgentLoop {
     /// Limit on the generated tokens of all turns together.
     max_output_tokens: Option<u32>,
     turns_left: usize,
+    /// Stop string that ended the last turn.
+    stop_string: Option<String>,
     raw: TurnEvents,
     raw_turns: Vec<RawTurn>,
 }
@@ -88,6 +90,7 @@ impl AgentLoop {
             compaction_usage: Usage::default(),
             max_output_tokens,
             turns_left: limits.turns,
+            stop_string: None,
             raw: TurnEvents::default(),
             raw_turns: Vec::new(),
         }
@@ -133,6 +136,11 @@ impl AgentLoop {
             Stage::Over => return Some(self.end(TurnEnd::Cancelled)),
         }
         None
+    }
+
+    /// Stop string that ended the last turn, if one did.
+    pub(super) fn stop_string(&self) -> Option<&str> {
+        self.stop_string.as_deref()
     }
 
     pub(super) fn take_raw(&mut self) -> Vec<RawTurn> {
@@ -298,6 +306,7 @@ impl AgentLoop {
     fn turn_ended(&mut self, ended: EndedTurn, out: &mut Vec<AnswerEvent>) -> Option<EndedTurn> {
         if let Stage::Turn(turn) = &mut self.stage {
             self.raw_turns.extend(turn.take_raw());
+            self.stop_string = turn.stop_string().map(str::to_owned);
         }
         self.usage += ended.usage;
         let after = match ended.end {

@@ -181,7 +181,8 @@ impl AnswerStream {
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_string(),
-            Turns::None(_) | Turns::AgentLoop { .. } => None,
+            Turns::AgentLoop { agent, .. } => agent.stop_string(),
+            Turns::None(_) => None,
         }
     }
 

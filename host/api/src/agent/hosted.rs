@@ -27,6 +27,8 @@ pub struct HostedTools {
     pub purpose: Purpose,
     /// Names of the tools that the request allows; none: all.
     pub allowed: Option<Vec<String>>,
+    /// Names of tools that the request doesn't allow all the same.
+    pub denied: Vec<String>,
     /// Names of the allowed tools that the model is shown and may call in this answer; none: all.
     pub chosen: Option<Vec<String>>,
     /// Rule for the calls that need the client's approval.

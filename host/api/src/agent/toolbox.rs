@@ -50,6 +50,7 @@ impl Toolbox {
     pub(super) fn add(&mut self, hosted: &HostedTools, listed: &[McpTool], builtin: bool, job: &mut Job) {
         for tool in listed {
             let allowed = hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
+            let allowed = allowed && !hosted.denied.contains(&tool.name);
             let Some((name, kind)) = allowed.then(|| shown_as(hosted.purpose, &tool.name)).flatten() else {
                 continue;
             };

@@ -27,6 +27,14 @@ impl<'a> List<'a> {
     }
 
     /// Refuses more than `max` elements, which are called `what`.
+    pub(crate) fn texts(&self) -> Result<Vec<String>, ApiError> {
+        let text = |(path, value): (Path<'_>, Value<'a>)| {
+            value.as_str().map(str::to_owned).ok_or_else(|| path.expected("a string", value))
+        };
+        self.iter().map(text).collect()
+    }
+
+    /// Refuses a list of more than `max`, which are called `what`.
     pub(crate) fn check_len(&self, max: usize, what: &str) -> Result<(), ApiError> {
         if self.elements.is_longer_than(max) {
             return Err(self.path.invalid(format_args!("at most {max} {what}, got {}", self.elements.len())));

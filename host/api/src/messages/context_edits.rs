@@ -106,25 +106,18 @@ fn results(edit: &Object<'_>) -> Result<ClearedResults, ApiError> {
         trigger,
         keep: keep as usize,
         at_least: tokens(edit.get(fields::AT_LEAST)?, 0)? as usize,
-        excluded: names(edit.list(fields::EXCLUDED)?)?,
+        excluded: edit.list(fields::EXCLUDED)?.texts()?,
         arguments: match edit.value(fields::CLEARED_INPUTS) {
             None | Some(Value::Bool(false)) => Arguments::Kept,
             Some(Value::Bool(true)) => Arguments::Cleared,
             Some(Value::List(list)) => {
-                Arguments::ClearedOf(names(List::new(list, edit.at(fields::CLEARED_INPUTS)))?)
+                Arguments::ClearedOf(List::new(list, edit.at(fields::CLEARED_INPUTS)).texts()?)
             }
             Some(other) => {
                 return Err(edit.at(fields::CLEARED_INPUTS).expected("a boolean or a list of names", other));
             }
         },
     })
-}
-
-fn names(list: List<'_>) -> Result<Vec<String>, ApiError> {
-    let name = |(path, value): (crate::json::Path<'_>, Value<'_>)| {
-        value.as_str().map(str::to_owned).ok_or_else(|| path.expected("a string", value))
-    };
-    list.iter().map(name).collect()
 }
 
 /// None where all thoughts stay.

@@ -122,6 +122,16 @@ pub(super) enum Block {
     Thinking { thinking: String, signature: String },
     /// Text for the user.
     Text { text: String },
+    /// A call that the server runs, of a tool of `server_name`.
+    McpToolUse {
+        id: String,
+        name: String,
+        server_name: String,
+        #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+        input: Box<RawValue>,
+    },
+    /// Its result.
+    McpToolResult { tool_use_id: String, is_error: bool, content: [TextContent; 1] },
     /// A summary of the conversation, before the answer or in its place; null where none came of it.
     Compaction { content: Option<String> },
     /// A call; `input` is JSON as the model wrote it.
@@ -131,6 +141,14 @@ pub(super) enum Block {
         #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
         input: Box<RawValue>,
     },
+}
+
+/// Text of a result.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(tag = "type", rename = "text")]
+#[schemars(rename = "MessageResultText", transform = crate::schema::tagged("text"))]
+pub(super) struct TextContent {
+    pub(super) text: String,
 }
 
 /// `{}`, the input of a call until the call is complete.

@@ -44,11 +44,11 @@ table! {
         Row::ignored("fallback_credit_token", "nothing is billed");
         Row::ignored("fallbacks", "the request's model answers, and no other");
         Row::ignored("inference_geo", "the answer is made where the operator runs the model");
-        Row::refused(
+        MCP_SERVERS: Field<List<'_>> = Field::new(
             "mcp_servers",
-            &["[{\"type\": \"url\"}]"],
-            "the server runs tools of MCP servers in `POST /v1/responses` only: send them there, or run them yourself",
-        );
+            "their tools are run here: of servers that the operator configured under the name, or at the URL where the operator lets requests name some",
+        )
+        .of(Shape::List(&Shape::Object(MCP_SERVER)));
         Row::ignored("metadata", "about the user, for abuse");
         OUTPUT_CONFIG: Field<Object<'_>> = Field::new("output_config", "").of(Shape::Object(OUTPUT));
         OUTPUT_FORMAT: Field<Object<'_>> =
@@ -76,6 +76,26 @@ table! {
     pub(super) SUMMARIZE {
         TYPE.of(Shape::OneOf(&["summarize"]));
         INSTRUCTIONS: Field<&str> = Field::new("instructions", "the prompt for the summary");
+    }
+}
+
+table! {
+    pub(super) MCP_SERVER {
+        TYPE.of(Shape::OneOf(&["url"]));
+        NAME;
+        SERVER_URL: Required<&str> = Field::new("url", "").required();
+        AUTHORIZATION_TOKEN: Field<&str> = Field::new("authorization_token", "");
+        TOOL_CONFIGURATION: Field<Object<'_>> =
+            Field::new("tool_configuration", "`enabled`, and `allowed_tools` by name");
+    }
+}
+
+table! {
+    pub(super) TOOLSET {
+        MCP_SERVER_NAME: Required<&str> = Field::new("mcp_server_name", "").required();
+        DEFAULT_CONFIG: Field<Object<'_>> = Field::new("default_config", "`enabled`");
+        CONFIGS: Field<Object<'_>> = Field::new("configs", "`enabled`, by name of a tool");
+        Row::warned("tools", "the server is asked for its tools");
     }
 }
 
@@ -232,9 +252,9 @@ pub(crate) const BLOCKS: Kinds = Kinds {
         KindOf::refused("code_execution_tool_result", HOSTED),
         KindOf::new("compaction", "of the assistant's: a summary in place of what the assistant and tools said before it; without content nothing")
             .with(SUMMARY),
-        KindOf::refused("mcp_tool_listing", HOSTED),
-        KindOf::refused("mcp_tool_result", HOSTED),
-        KindOf::refused("mcp_tool_use", HOSTED),
+        KindOf::ignored("mcp_tool_listing", "the servers are asked for their tools"),
+        KindOf::new("mcp_tool_result", "of a call that the server ran").with(RESULT),
+        KindOf::new("mcp_tool_use", "a call that the server ran").with(MCP_CALL),
         KindOf::refused("server_tool_use", HOSTED),
         KindOf::refused("text_editor_code_execution_tool_result", HOSTED),
         KindOf::refused("tool_addition", "tools hold for a whole request: send it in `tools`"),
@@ -255,11 +275,11 @@ table! {
         TOOL_USE_ID: Required<&str> = Field::new("tool_use_id", "").required();
         RESULT_CONTENT: Field<Value<'_>> = Field::new("content", "");
         IS_ERROR: Field<bool> = Field::new("is_error", "");
-        TOOLSET;
+        TOOLSET_NAME;
     }
 }
 
-const TOOLSET: Row = Row::ignored("toolset_name", "a call and its result belong together by their id");
+const TOOLSET_NAME: Row = Row::ignored("toolset_name", "a call and its result belong together by their id");
 
 table! {
     pub(super) CALL {
@@ -267,9 +287,16 @@ table! {
         NAME;
         CALL_INPUT: Field<Value<'_>> = Field::new("input", "");
         Row::ignored("caller", "the model sees the call, whoever made it");
-        TOOLSET;
+        TOOLSET_NAME;
     }
 }
+
+const MCP_CALL: &[Row] = &[
+    ID.row(),
+    NAME.row(),
+    CALL_INPUT.row(),
+    Row::ignored("server_name", "the model sees the call, whoever ran it"),
+];
 
 table! {
     pub(super) REASONING {
@@ -327,6 +354,7 @@ pub(crate) const TOOL_KINDS: Kinds = Kinds {
             Row::ignored("max_characters", "about how the client runs it"),
         ]),
         KindOf::new("memory", "the same").with(&[TOOL_NAME.row()]),
+        KindOf::new("mcp_toolset", "which tools of a server in `mcp_servers` are used").with(TOOLSET),
     ],
     common: &tool_extras(DEFER_LOADING.row()),
     others: Some("tool"),

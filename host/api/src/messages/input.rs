@@ -178,9 +178,13 @@ impl Input<'_> {
                 self.answer(take(said));
                 self.thinking(block)?;
             }
-            "tool_use" => {
+            "tool_use" | "mcp_tool_use" => {
                 self.answer(take(said));
                 self.history.call(call(block)?);
+            }
+            "mcp_tool_result" => {
+                self.answer(take(said));
+                self.result(block)?;
             }
             "compaction" => {
                 self.answer(take(said));

@@ -5,15 +5,18 @@ use serde_json::value::RawValue;
 
 use super::THINKING;
 use super::error::{ErrorObject, error_body, no_object};
-use super::events::{AppliedEdit, Block, ContextManagement, Delta, Event, Message, Stop, Usage, no_input};
+use super::events::{
+    AppliedEdit, Block, ContextManagement, Delta, Event, Message, Stop, TextContent, Usage, no_input,
+};
 use super::input_check::InputCheck;
 use super::thread;
-use crate::agent::{Cleared, CompactionEvent};
+use crate::agent::{Called, Cleared, CompactionEvent, ServerEvent};
 use crate::error::{ApiError, cancelled, not_stored};
 use crate::event_buffer::EventBuffer;
 use crate::machine::{Machine, Record};
 use crate::seal::Seal;
 use contract::Payload;
+use net::printable::printable;
 use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 
 /// The event machine of one message.
@@ -33,6 +36,8 @@ pub struct MessagesMachine {
     stopped_by: Option<String>,
     stop_reason: Option<&'static str>,
     usage: turn::Usage,
+    /// Results of calls that the server ran, which wait for the open block to end.
+    results: Vec<Block>,
     /// What was left out of the conversation; none where the request doesn't ask.
     context: Option<ContextManagement>,
     failure: Option<TurnFailure>,
@@ -72,6 +77,7 @@ impl MessagesMachine {
             stopped_by: None,
             stop_reason: None,
             usage: turn::Usage::default(),
+            results: Vec::new(),
             context: None,
             failure: None,
         }
@@ -116,7 +122,11 @@ impl MessagesMachine {
     /// Fails the message: no block can carry the arguments that the model wrote, and a tool must
     /// not run with a part of them.
     fn refuse_input(&mut self, buffer: &mut EventBuffer) {
-        let Some(OpenBlock { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
+        let Some(OpenBlock { block: Block::ToolUse { name, .. } | Block::McpToolUse { name, .. }, .. }) =
+            self.open.take()
+        else {
+            return;
+        };
         self.fail(no_object(&name), buffer);
     }
 
@@ -128,7 +138,8 @@ impl MessagesMachine {
         let delta = match &open.block {
             Block::Thinking { .. } => Delta::Thinking { thinking: text },
             Block::Text { .. } => Delta::Text { text },
-            Block::ToolUse { .. } => Delta::InputJson { partial_json: text },
+            Block::ToolUse { .. } | Block::McpToolUse { .. } => Delta::InputJson { partial_json: text },
+            Block::McpToolResult { .. } => return,
             Block::Compaction { .. } => Delta::Compaction { content: Some(text) },
         };
         Event::ContentBlockDelta { index: self.content.len(), delta }.send(buffer);
@@ -153,14 +164,38 @@ impl MessagesMachine {
             }
             Block::Text { text } => *text = written,
             Block::Compaction { content } => *content = Some(written),
+            Block::McpToolResult { .. } => {}
             // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells
             // them that it was cut.
-            Block::ToolUse { input, .. } => {
+            Block::ToolUse { input, .. } | Block::McpToolUse { input, .. } => {
                 *input = RawValue::from_string(written).unwrap_or_else(|_| no_input());
             }
         }
         Event::ContentBlockStop { index }.send(buffer);
         self.content.push(block);
+        self.send_results(buffer);
+    }
+
+    /// Sends the results that wait, unless a block is open: blocks never overlap.
+    fn send_results(&mut self, buffer: &mut EventBuffer) {
+        if self.open.is_some() {
+            return;
+        }
+        for result in std::mem::take(&mut self.results) {
+            let index = self.content.len();
+            Event::ContentBlockStart { index, content_block: &result }.send(buffer);
+            Event::ContentBlockStop { index }.send(buffer);
+            self.content.push(result);
+        }
+    }
+
+    /// Opens the block of a call that the server runs.
+    fn begin_call(&mut self, id: &str, called: &Called, buffer: &mut EventBuffer) {
+        let (name, server_name) = (called.name.clone(), called.server.clone());
+        let block = Block::McpToolUse { id: id.to_owned(), name, server_name, input: no_input() };
+        Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(buffer);
+        self.open =
+            Some(OpenBlock { block, text: String::new(), wrapped: false, input: Some(InputCheck::new()) });
     }
 
     /// Writes what the input of a completed call lacks: the end of a wrapped text, or `{}` if the
@@ -226,6 +261,37 @@ impl Machine for MessagesMachine {
             TurnEvent::Open(head) => self.open(head, buffer),
             TurnEvent::Text(text) => self.text(text, buffer),
             TurnEvent::Close(status) => self.close(*status, buffer),
+        }
+    }
+
+    fn server(&mut self, event: &ServerEvent, buffer: &mut EventBuffer) {
+        if self.failure.is_some() {
+            return;
+        }
+        match event {
+            ServerEvent::ListEnded { server, tools: Err(reason) } => {
+                let message = format!("The tools of {} can't be listed: {reason}", printable(server));
+                self.fail(TurnFailure { code: "invalid_prompt", message }, buffer);
+            }
+            ServerEvent::CallBegun { call_id, called } => self.begin_call(call_id, called, buffer),
+            ServerEvent::CallText { delta, .. } => self.text(delta, buffer),
+            ServerEvent::CallWritten { .. } => self.close(ItemStatus::Completed, buffer),
+            ServerEvent::CallEnded { call_id, result } => {
+                // A call that was cut off has no result: its block says what there is of it.
+                if self
+                    .open
+                    .as_ref()
+                    .is_some_and(|open| matches!(&open.block, Block::McpToolUse { id, .. } if id == call_id))
+                {
+                    return self.close(ItemStatus::Incomplete, buffer);
+                }
+                let (is_error, Ok(text) | Err(text)) = (result.is_err(), result);
+                let content = [TextContent { text: text.clone() }];
+                self.results.push(Block::McpToolResult { tool_use_id: call_id.clone(), is_error, content });
+                self.send_results(buffer);
+            }
+            // Nothing is searched for Messages.
+            ServerEvent::ListBegun { .. } | ServerEvent::ListEnded { .. } | ServerEvent::Searched { .. } => {}
         }
     }
 

@@ -7,6 +7,7 @@ mod context_edits;
 mod error;
 mod events;
 pub(super) mod fields;
+mod hosted;
 mod input;
 mod input_check;
 mod known_tools;

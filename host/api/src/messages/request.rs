@@ -4,17 +4,18 @@
 use super::blocks::Reader;
 use super::context_edits::{self, ContextEdits};
 use super::fields;
+use super::hosted;
 use super::machine::MessagesMachine;
 use super::thread;
 use super::tools::Declared;
 use super::{input, tools};
-use crate::agent::{Clearing, Compaction};
+use crate::agent::{Clearing, Compaction, Hosted};
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
 use crate::ids::{Clock, Ids};
 use crate::json::Object;
 use crate::options;
-use crate::request::{ApiRequest, CountRequest, Defaults};
+use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
 use crate::seal::Seal;
 use crate::tools::ToolBounds;
 use crate::warnings::Warnings;
@@ -31,6 +32,8 @@ pub struct MessagesRequest {
     pub stream: bool,
     /// What to generate: prompt, tools and sampling.
     pub job: Job,
+    /// Tools that the server runs during the answer.
+    pub hosted: Option<Hosted>,
     /// What is left out of the conversation before it is answered. `None`: the request doesn't say.
     pub clearing: Option<Vec<Clearing>>,
     /// Compaction of the conversation before the answer, or in its place.
@@ -51,13 +54,14 @@ impl MessagesRequest {
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
     let max_tokens = body.require(fields::MAX_TOKENS)?;
-    let Prompt { counted, compaction } = prompt(body, defaults)?;
+    let Prompt { counted, hosted, compaction } = prompt(body, defaults)?;
     let CountRequest { model, job, clearing, warnings } = counted;
     let stop = options::stop_list(body.list(fields::STOP_SEQUENCES)?, &defaults.limits)?;
     Ok(MessagesRequest {
         model,
         stream: body.get(fields::STREAM)?.unwrap_or(false),
         job: Job { max_output_tokens: Some(max_tokens), stop, ..job },
+        hosted,
         clearing,
         compaction,
         warnings,
@@ -69,19 +73,24 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRe
 pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: &Clock) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
-    let MessagesRequest { stream, job, clearing, compaction, warnings, .. } = request;
+    let MessagesRequest { stream, job, hosted, clearing, compaction, warnings, .. } = request;
     let clearing = clearing.unwrap_or_default();
-    Ok(ApiRequest { stream, job, hosted: None, clearing, compaction, warnings, machine })
+    Ok(ApiRequest { stream, job, hosted, clearing, compaction, warnings, machine })
 }
 
 /// Reads a body of `count_tokens`.
 pub fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    Ok(prompt(body, defaults)?.counted)
+    let Prompt { mut counted, hosted, .. } = prompt(body, defaults)?;
+    if hosted.is_some() {
+        counted.warnings.push(UNCOUNTED.to_owned());
+    }
+    Ok(counted)
 }
 
 /// What both routes have.
 struct Prompt {
     counted: CountRequest,
+    hosted: Option<Hosted>,
     compaction: Option<Compaction>,
 }
 
@@ -97,7 +106,8 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
     let reader = Reader { warnings: &mut warnings, deferred: &mut deferred };
     let messages = input::messages(body, defaults, reader)?;
     client_tools.tools.extend(deferred.into_found());
-    let tool_choice = client_tools.choose(&choice, false, body.at(fields::TOOL_CHOICE))?;
+    let hosted = hosted::read(body, &defaults.mcp)?;
+    let tool_choice = client_tools.choose(&choice, hosted.is_some(), body.at(fields::TOOL_CHOICE))?;
     let beginning = beginning(&messages);
     let job = Job {
         conversation: Conversation { messages, tools: client_tools.declarations },
@@ -118,7 +128,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
     let clearing = body.value(fields::CONTEXT_MANAGEMENT).map(|_| clearing);
     let model = body.require(fields::MODEL)?.to_owned();
     let counted = CountRequest { model, job, clearing, warnings: warnings.into_lines() };
-    Ok(Prompt { counted, compaction })
+    Ok(Prompt { counted, hosted, compaction })
 }
 
 /// Where the answer begins: it continues the last message if that is text of the assistant.

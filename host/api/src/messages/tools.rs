@@ -68,6 +68,9 @@ pub(super) fn client_tools(
         if !warnings.kind(&tool, &fields::TOOL_KINDS, known_tools::family(kind))? {
             continue;
         }
+        if kind == super::hosted::TOOLSET {
+            continue;
+        }
         match KnownTool::of(kind) {
             Some(known) => add_known(known, tool, &mut declared.shown)?,
             None => add(tool, &mut declared.shown)?,

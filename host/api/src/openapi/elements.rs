@@ -59,7 +59,14 @@ const PLACES: [Place; 7] = [
         path: "messages[2].content[0]",
         body: |block| {
             let call = json!([{ "type": "tool_use", "id": "x", "name": "f", "input": {} }]);
-            let by_model = ["tool_use", "thinking", "redacted_thinking", "compaction"];
+            let by_model = [
+                "tool_use",
+                "thinking",
+                "redacted_thinking",
+                "compaction",
+                "mcp_tool_use",
+                "mcp_tool_result",
+            ];
             let by_model = block["type"].as_str().is_some_and(|kind| by_model.contains(&kind));
             let role = if by_model { "assistant" } else { "user" };
             json!({ "model": "m", "max_tokens": 1, "messages": [
@@ -100,10 +107,10 @@ impl Place {
     /// Kinds that are read, each with an element of it.
     fn read_kinds(&self) -> impl Iterator<Item = (&'static [Row], Value)> {
         let read = self.kinds.of.iter().filter(|kind| kind.support == Support::Supported);
-        // A reference is replaced before the input is read.
+        // A reference is replaced before the input is read, and a set of tools needs its server.
         let named = read.filter_map(|kind| Some((kind.kind?, kind.fields)));
         named
-            .filter(|(kind, _)| *kind != "item_reference")
+            .filter(|(kind, _)| !["item_reference", "mcp_toolset"].contains(kind))
             .map(|(kind, fields)| (fields, sample(kind, fields)))
     }
 }

@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::ids::{Clock, Ids};
 use crate::json::{Object, OneOf, Typed, Value};
 use crate::options;
-use crate::request::{ApiRequest, CountRequest, Defaults};
+use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
 use crate::tools::{TOOL_CHOICE, ToolBounds, choice};
 use crate::warnings::Warnings;
 use grammar::Demand;
@@ -217,8 +217,7 @@ pub fn count(
         _ => job,
     };
     if hosted.is_some_and(|hosted| !hosted.tools.is_empty()) {
-        warnings
-            .push("tools of tool servers are not counted: they are listed when the answer begins".to_owned());
+        warnings.push(UNCOUNTED.to_owned());
     }
     Ok(CountRequest { model, job, clearing: None, warnings })
 }

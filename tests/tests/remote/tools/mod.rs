@@ -3,5 +3,6 @@
 mod agents;
 mod canary;
 mod floods;
+mod messages;
 mod server_tools;
 mod servers;

@@ -170,6 +170,15 @@ impl MessagesValidator {
             "text" => block["text"] == "",
             "thinking" => block["thinking"] == "" && block["signature"] == "",
             "tool_use" => filled(block, "id") && filled(block, "name") && block["input"] == json!({}),
+            "mcp_tool_use" => {
+                filled(block, "id")
+                    && filled(block, "name")
+                    && filled(block, "server_name")
+                    && block["input"] == json!({})
+            }
+            "mcp_tool_result" => {
+                filled(block, "tool_use_id") && block["is_error"].is_boolean() && block["content"].is_array()
+            }
             "compaction" => block["content"].is_null(),
             other => return Err(Fault::new(Rule::Vocabulary, format!("unknown block {other:?}"))),
         };
@@ -189,7 +198,7 @@ impl MessagesValidator {
         let Some(open) = self.opened(data, kind, faults) else { return Ok(()) };
         let signed = open.signed;
         open.signed |= field == "signature";
-        let fits = open.kind == kind;
+        let fits = open.kind == kind || (open.kind == "mcp_tool_use" && kind == "tool_use");
         let belongs = format!("a {kind} delta in a block of type {}", open.kind);
         check(fits, Rule::Order, &belongs)?;
         check(!signed, Rule::Order, "a delta after the signature")?;

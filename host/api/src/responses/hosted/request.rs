@@ -133,7 +133,15 @@ fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
         _ => return None,
     };
     let approval = ApprovalRule::all(Approval::Never);
-    Some(HostedTools { server, purpose, allowed: None, chosen: None, approval, listed: false })
+    Some(HostedTools {
+        server,
+        purpose,
+        allowed: None,
+        denied: Vec::new(),
+        chosen: None,
+        approval,
+        listed: false,
+    })
 }
 
 fn mcp(
@@ -147,7 +155,15 @@ fn mcp(
     let allowed = tool.value(ALLOWED_TOOLS).map(|value| names(value, tool, ALLOWED_TOOLS)).transpose()?;
     let approval = approval(tool, server.require_approval())?;
     let listed = listed.contains(&label);
-    Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
+    Ok(Some(HostedTools {
+        server,
+        purpose: Purpose::Mcp,
+        allowed,
+        denied: Vec::new(),
+        chosen: None,
+        approval,
+        listed,
+    }))
 }
 
 /// The configured server with the label, else the one at the tool's URL, if the operator lets

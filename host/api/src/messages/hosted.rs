@@ -1,0 +1,101 @@
+//! Reader of `mcp_servers` and of the tools `mcp_toolset`: tools that the server runs for a request.
+
+use super::fields;
+use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
+use crate::error::ApiError;
+use crate::json::{Field, List, Object};
+use crate::tools::TOOLS;
+use mcp::{Approval, McpServers, RequestServerError, UrlError};
+use net::printable::printable;
+
+/// Type of the tools that say which of a server's tools are used.
+pub(super) const TOOLSET: &str = "mcp_toolset";
+
+const ENABLED: Field<bool> = Field::new("enabled", "");
+const ALLOWED: Field<List<'_>> = Field::new("allowed_tools", "");
+
+/// Reads the servers that a request names; none if it names none.
+///
+/// # Errors
+/// 400 for a server that can't be used here, and for a set of tools of none.
+pub(super) fn read(body: &Object<'_>, servers: &McpServers) -> Result<Option<Hosted>, ApiError> {
+    let mut hosted = Hosted::default();
+    for server in body.list(fields::MCP_SERVERS)?.objects() {
+        let server = server?;
+        let (name, url) = (server.require(fields::NAME)?, server.require(fields::SERVER_URL)?);
+        if hosted.tools.iter().any(|tools| tools.server.label() == name) {
+            return Err(server.at(fields::NAME).invalid("two servers have this name"));
+        }
+        let found = match servers.get(name) {
+            Some(configured) => configured,
+            None => {
+                servers.of_request(name, url, headers(&server)?).map_err(|error| refusal(&server, &error))?
+            }
+        };
+        let mut tools = HostedTools {
+            server: found,
+            purpose: Purpose::Mcp,
+            allowed: None,
+            denied: Vec::new(),
+            chosen: None,
+            approval: ApprovalRule::all(Approval::Never),
+            listed: false,
+        };
+        if let Some(which) = server.get(fields::TOOL_CONFIGURATION)? {
+            let allowed = which.list(ALLOWED)?;
+            tools.allowed = which.value(ALLOWED).map(|_| allowed.texts()).transpose()?;
+            if which.get(ENABLED)? == Some(false) {
+                tools.allowed = Some(Vec::new());
+            }
+        }
+        hosted.tools.push(tools);
+    }
+    for tool in body.list(TOOLS)?.objects() {
+        let tool = tool?;
+        if tool.get(fields::TYPE.optional())? == Some(TOOLSET) {
+            toolset(&tool, &mut hosted)?;
+        }
+    }
+    Ok((!hosted.tools.is_empty()).then_some(hosted))
+}
+
+fn headers(server: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
+    let token = server.get(fields::AUTHORIZATION_TOKEN)?;
+    Ok(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))).into_iter().collect())
+}
+
+fn refusal(server: &Object<'_>, error: &RequestServerError) -> ApiError {
+    match error {
+        RequestServerError::Url(UrlError::Forbidden) => server.at(fields::SERVER_URL).unsupported(
+            "this server does not connect to servers that requests name (--mcp-request-urls): ask its operator for one by name",
+        ),
+        RequestServerError::Header(_) => server.at(fields::AUTHORIZATION_TOKEN).invalid(error),
+        RequestServerError::Url(_) => server.at(fields::SERVER_URL).invalid(error),
+    }
+}
+
+/// Notes which of a server's tools are used.
+fn toolset(tool: &Object<'_>, hosted: &mut Hosted) -> Result<(), ApiError> {
+    let name = tool.require(fields::MCP_SERVER_NAME)?;
+    let of_name = hosted.tools.iter_mut().find(|tools| tools.server.label() == name);
+    let Some(tools) = of_name else {
+        let what = format_args!("no server in mcp_servers has the name {}", printable(name));
+        return Err(tool.at(fields::MCP_SERVER_NAME).invalid(what));
+    };
+    let is_enabled = |config: &Object<'_>| config.get(ENABLED);
+    let default = tool.get(fields::DEFAULT_CONFIG)?.as_ref().map_or(Ok(None), is_enabled)?.unwrap_or(true);
+    let mut enabled = Vec::new();
+    if let Some(configs) = tool.get(fields::CONFIGS)? {
+        for (name, config) in configs.fields() {
+            let config = Object::new(config, configs.path.field(name))?;
+            match is_enabled(&config)?.unwrap_or(default) {
+                true => enabled.push(name.to_owned()),
+                false => tools.denied.push(name.to_owned()),
+            }
+        }
+    }
+    if !default {
+        tools.allowed = Some(enabled);
+    }
+    Ok(())
+}
