@@ -140,7 +140,7 @@ table! {
         Row::ignored("provider_specific_fields", "of LiteLLM: the same once more");
         Row::ignored("reasoning_details", "of OpenRouter: `reasoning` once more");
         Row::ignored("thinking_blocks", "of LiteLLM: `reasoning_content` once more");
-        TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("of a system's, developer's or user's message: tools that the model sees there, behind the text, and may call from then on");
+        TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS))).note("of a system's or developer's message without text: tools that the model sees there, and may call from then on");
         Row::ignored("tool_call_chunks", "of LangChain: `tool_calls` once more");
         Row::ignored("type", "`message`, of an answer that is sent back as it came");
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fields;
 use super::legacy;
-use super::tools::client_tools;
+use super::tools::{Unknown, client_tools};
 use crate::content;
 use crate::error::ApiError;
 use crate::history::History;
@@ -43,18 +43,21 @@ struct Later {
 }
 
 impl Later {
-    /// The content of a message with the declarations of its tools behind the text.
-    fn content(&mut self, message: &Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+    /// The content of a system's message: its text, or the declarations of its tools.
+    fn instructions(&mut self, message: &Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
         if message.list(TOOLS)?.elements.is_empty() {
             return content::required(message, fields::CONTENT, warnings);
         }
-        let ClientTools { tools, declarations } = client_tools(message, &mut self.bounds, warnings)?;
-        let mut content = content::optional(message, fields::CONTENT, warnings)?;
-        declarations.iter().for_each(|tool| content.push(&tool.declaration));
-        let is_new = |tool: &ToolDefinition| self.tools.iter().all(|known| known.name != tool.name);
-        let new: Vec<ToolDefinition> = tools.into_iter().filter(is_new).collect();
-        self.tools.extend(new);
-        Ok(content)
+        if !content::optional(message, fields::CONTENT, warnings)?.is_empty() {
+            return Err(message
+                .at(fields::CONTENT)
+                .invalid("a message that declares tools has no text: send two"));
+        }
+        let ClientTools { tools, declarations } =
+            client_tools(message, &mut self.bounds, Unknown::Refused, warnings)?;
+        self.tools.extend(tools);
+        let declarations: Vec<String> = declarations.into_iter().map(|tool| tool.declaration).collect();
+        Ok(declarations.join("\n").into())
     }
 }
 
@@ -73,7 +76,12 @@ fn message(
     warnings: &mut Warnings,
 ) -> Result<(), ApiError> {
     warnings.fields(&message, &[fields::MESSAGE])?;
-    let role = match message.require(fields::ROLE)? {
+    let role = message.require(fields::ROLE)?;
+    let may_declare = matches!(role, "system" | "developer");
+    if !may_declare && !message.list(TOOLS)?.elements.is_empty() {
+        return Err(message.at(TOOLS).invalid("only a system's or developer's message declares tools"));
+    }
+    let role = match role {
         "system" => Role::System,
         "developer" => Role::Developer,
         "user" => Role::User,
@@ -96,7 +104,12 @@ fn message(
                 .invalid("expected system, developer, user, assistant or tool"));
         }
     };
-    history.message(role, later.content(&message, warnings)?);
+    let content = if may_declare {
+        later.instructions(&message, warnings)?
+    } else {
+        content::required(&message, fields::CONTENT, warnings)?
+    };
+    history.message(role, content);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use super::fields;
 use super::machine::ChatMachine;
 use super::messages;
 use super::stream::OutputOptions;
-use super::tools::client_tools;
+use super::tools::{Unknown, client_tools};
 use crate::error::ApiError;
 use crate::format::{self, Naming};
 use crate::ids::{Clock, Ids};
@@ -76,12 +76,14 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
     }
     let (schema, response_grammar) = StructuredOutput::forms(structured);
     let mut bounds = ToolBounds::new(defaults);
-    let mut client_tools = client_tools(body, &mut bounds, warnings)?;
+    let mut client_tools = client_tools(body, &mut bounds, Unknown::LeftOut, warnings)?;
     let (messages, later) = messages::messages(body, defaults, bounds, warnings)?;
     for tool in later {
-        if !client_tools.has(&tool.name) {
-            client_tools.tools.push(tool);
+        if client_tools.has(&tool.name) {
+            let what = "a message declares a tool whose name another one has: rename it";
+            return Err(body.at(fields::MESSAGES).invalid(what));
         }
+        client_tools.tools.push(tool);
     }
     let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at(TOOL_CHOICE))?;
     let max_tokens = body.get(fields::MAX_TOKENS)?;

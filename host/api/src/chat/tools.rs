@@ -6,16 +6,29 @@ use crate::json::Object;
 use crate::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, ToolBounds};
 use crate::warnings::Warnings;
 
+/// What becomes of a tool of an unknown type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// It is left out, with a warning: clients offer all the tools that they know.
+    LeftOut,
+    /// The request is refused: its message would say nothing.
+    Refused,
+}
+
 /// Reads `tools` of a request, or of a message.
 pub(super) fn client_tools(
     owner: &Object<'_>,
     bounds: &mut ToolBounds,
+    unknown: Unknown,
     warnings: &mut Warnings,
 ) -> Result<ClientTools, ApiError> {
     let mut client_tools = ClientTools::default();
     for (path, value) in tools::list(owner, bounds)?.iter() {
         let tool = Object::new(value, path)?;
         let kind = tool.require(fields::TYPE)?;
+        if unknown == Unknown::Refused && fields::TOOL_KINDS.find(kind).is_none() {
+            return Err(tool.at(fields::TYPE).invalid("expected \"function\" or \"custom\""));
+        }
         if !warnings.kind(&tool, &fields::TOOL_KINDS, kind)? {
             continue;
         }

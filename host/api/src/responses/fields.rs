@@ -55,6 +55,9 @@ table! {
         METADATA;
         MODEL;
         Row::refused("moderation", &["{\"model\": \"m\"}"], "nothing is moderated here: leave it out");
+        MULTI_AGENT: Field<Object<'_>> =
+            Field::new("multi_agent", "")
+                .of(Shape::Object(MULTI_AGENT_FIELDS));
         PARALLEL_TOOL_CALLS;
         PREVIOUS_RESPONSE_ID: Field<&str> =
             Field::new("previous_response_id", "a stored response that has ended and didn't fail: its input and output come before the input");
@@ -85,6 +88,13 @@ table! {
                 .of(Shape::OneOf(&["auto", "disabled"]));
         Row::ignored("type", "of a WebSocket's requests");
         Row::ignored("user", "superseded by `safety_identifier`");
+    }
+}
+
+table! {
+    pub(super) MULTI_AGENT_FIELDS {
+        MULTI_AGENT_ENABLED: Field<bool> = Field::new("enabled", "`true` is refused: an answer is one conversation, and a client runs agents as answers of their own").support(Support::InPart(&["true"]));
+        Row::ignored("max_concurrent_subagents", "there are none");
     }
 }
 

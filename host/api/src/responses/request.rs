@@ -57,6 +57,7 @@ pub(crate) fn parse(
     if body.get(fields::STORE)? == Some(true) && !continuation.store {
         warnings.add("store ignored: this server stores nothing, send the whole input with each request");
     }
+    check_agents(body)?;
     let input = Input::new(body, continuation.whole.as_ref());
 
     let max_calls = body.get(fields::MAX_TOOL_CALLS)?;
@@ -116,6 +117,18 @@ pub(crate) fn parse(
     let (model, stream) = (echo.model.clone(), body.get(fields::STREAM)?.unwrap_or(false));
     let warnings = warnings.into_lines();
     Ok(ResponsesRequest { model, stream, job, hosted, compaction, warnings, echo, options })
+}
+
+/// Refuses agents that the server would run: their calls and results, which the client waits for, are
+/// not there.
+fn check_agents(body: &Object<'_>) -> Result<(), ApiError> {
+    let Some(agents) = body.get(fields::MULTI_AGENT)? else { return Ok(()) };
+    if agents.get(fields::MULTI_AGENT_ENABLED)? != Some(true) {
+        return Ok(());
+    }
+    let what =
+        "the server runs no agents beside an answer: leave it out, and run them as answers of their own";
+    Err(agents.at(fields::MULTI_AGENT_ENABLED).unsupported(what).with_code("unsupported_parameter"))
 }
 
 /// Whether the answer has the raw text of its turns. The prompt of a request with sealed reasoning

@@ -296,19 +296,29 @@ fn deciding_fields_may_stand_only_once() {
 #[test]
 fn tools_of_a_message_are_seen_there_and_may_be_called() {
     let tool = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": {} } });
-    let messages = json!([
-        { "role": "user", "content": "q" },
-        { "role": "system", "tools": [tool("g"), tool("h")] },
-        { "role": "user", "content": "Use them.", "tools": [tool("g")] },
-    ]);
-    let (job, warnings) = job(
-        chat::read,
-        &json!({ "model": "m", "messages": messages, "tools": [tool("f")], "tool_choice": { "type": "function", "function": { "name": "h" } } }),
-    );
+    let body = |declares: Value| {
+        json!({ "model": "m", "tools": [tool("f")], "tool_choice": { "type": "function", "function": { "name": "h" } },
+            "messages": [{ "role": "user", "content": "q" }, declares] })
+    };
+    let (job, warnings) =
+        job(chat::read, &body(json!({ "role": "system", "content": "", "tools": [tool("g"), tool("h")] })));
     assert!(warnings.is_empty(), "{warnings:?}");
     let callable: Vec<&str> = job.demand.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!((callable.join(" "), job.conversation.tools.len()), ("f g h".to_owned(), 1));
-    let texts: Vec<&str> = job.conversation.messages.iter().map(|message| message.content.joined()).collect();
     let [g, h] = ["g", "h"].map(|name| tool(name).to_string());
-    assert_eq!(texts, ["q", &format!("{g}\n{h}"), &format!("Use them.\n{g}")]);
+    assert_eq!(job.conversation.messages[1].content.joined(), format!("{g}\n{h}"));
+    for (declares, words) in [
+        (json!({ "role": "user", "content": "x", "tools": [tool("h")] }), "only a system's or developer's"),
+        (
+            json!({ "role": "assistant", "content": "x", "tools": [tool("h")] }),
+            "only a system's or developer's",
+        ),
+        (json!({ "role": "system", "content": "x", "tools": [tool("h")] }), "has no text"),
+        (json!({ "role": "system", "tools": [tool("h"), tool("h")] }), "whose name another one has"),
+        (json!({ "role": "system", "tools": [tool("f")] }), "whose name another one has"),
+        (json!({ "role": "system", "tools": [{ "type": "moon" }] }), "messages[1].tools[0].type: expected"),
+    ] {
+        let error = refusal(chat::read, &body(declares));
+        assert!(error.status == 400 && error.message.contains(words), "{error}");
+    }
 }
