@@ -13,6 +13,7 @@ const RESULT_TOKENS: usize = 10_000;
 const RESULT_SHARE: usize = 4;
 
 /// A served model.
+#[expect(clippy::struct_excessive_bools, reason = "the fields are Codex's")]
 #[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct CatalogEntry {
     slug: String,

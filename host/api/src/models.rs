@@ -37,6 +37,11 @@ pub struct ModelList {
     models: Option<Vec<CatalogEntry>>,
 }
 
+/// Whether the query is Codex's, whose answer has a catalog.
+pub fn asks_catalog(query: &Query) -> bool {
+    query.get(CLIENT_VERSION).is_some()
+}
+
 impl Model {
     /// A model served under the name `id` since `created` (seconds since 1970), with so many tokens
     /// of context.
@@ -56,11 +61,6 @@ impl ModelList {
     /// A list of all served models, in the operator's order.
     pub fn new(data: Vec<Model>) -> Self {
         Self { object: "list", data, models: None }
-    }
-
-    /// Whether the query is Codex's, whose answer has a catalog.
-    pub fn is_catalog(query: &Query) -> bool {
-        query.get(CLIENT_VERSION).is_some()
     }
 
     /// The list with the catalog of the same models.

@@ -47,7 +47,7 @@ case $0 in
 *cline) file=$CLINE_PROVIDER_SETTINGS_PATH key=OPENAI_API_KEY
     url=$(quoted baseUrl < "$file") ;;
 *pi) url=$SLUICE_URL key=SLUICE_KEY file=$(behind --extension) ;;
-*aider) url=$(behind --openai-api-base) key=AIDER_OPENAI_API_KEY ;;
+*aider) url=$(behind --openai-api-base) key=AIDER_OPENAI_API_KEY file=$(behind --model-metadata-file) ;;
 esac
 [ -z "$file" ] || cp "$file" "$RECORD/file"
 "$HOST" run Hi --url "$url" --key "env:$key" > "$RECORD/answer" || exit 1
@@ -55,7 +55,11 @@ exit 7
 "#;
 
 /// Agents that read a file, and a part of it.
-const WITH_FILE: [(&str, &str); 2] = [("cline", "\"model\":\"m\""), ("pi", "registerProvider(\"sluice\"")];
+const WITH_FILE: [(&str, &str); 3] = [
+    ("cline", "\"contextWindow\":40000,\"model\":\"m\""),
+    ("pi", "registerProvider(\"sluice\""),
+    ("aider", "\"openai/m\":{\"max_input_tokens\":30000,\"max_output_tokens\":10000}"),
+];
 
 impl Agents {
     fn new(context: usize) -> Self {

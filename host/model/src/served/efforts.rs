@@ -1,5 +1,7 @@
 //! The efforts of reasoning that a model tells apart, for clients that let people choose one.
 
+use prompt::EFFORTS;
+
 use super::Model;
 
 /// Effort that speaks for all those that are alike.
@@ -29,22 +31,21 @@ impl Model {
     pub fn efforts(&self) -> Efforts {
         let prompts = self.served.format.efforts();
         let budget = |effort| self.takes_masks().then(|| self.served.budget_of(effort)).flatten();
-        let effects: Vec<_> =
-            prompts.taken.iter().map(|(effort, prompt)| (*effort, (prompt, budget(effort)))).collect();
-        let like = |effect| {
-            let mut alike = effects.iter().filter(|(_, other)| *other == effect).map(|(effort, _)| *effort);
-            let first = alike.next();
-            if alike.any(|effort| effort == MIDDLE) { Some(MIDDLE) } else { first }
-        };
-        let shown = effects.iter().filter(|(effort, effect)| like(*effect) == Some(*effort));
-        let levels: Vec<_> =
-            shown.map(|(effort, (_, budget))| EffortLevel { effort, budget: *budget }).collect();
-        let middle = || {
-            let mut thinking = levels.iter().filter(|level| level.effort != "none");
-            let level = thinking.clone().find(|level| level.effort == MIDDLE).or_else(|| thinking.next());
-            level.or(levels.first()).map(|level| level.effort)
-        };
-        let default = prompts.unset.as_ref().and_then(|prompt| like((prompt, budget("default"))));
-        Efforts { default: default.or_else(middle), levels }
+        let (middle, others): (Vec<_>, Vec<_>) =
+            prompts.taken.iter().partition(|(effort, _)| *effort == MIDDLE);
+        let mut shown: Vec<(&'static str, (&String, Option<u32>))> = Vec::new();
+        for (effort, prompt) in middle.into_iter().chain(others) {
+            let effect = (prompt, budget(effort));
+            if shown.iter().all(|(_, other)| *other != effect) {
+                shown.push((effort, effect));
+            }
+        }
+        let unset = prompts.unset.as_ref().map(|prompt| (prompt, budget("default")));
+        let default = shown.iter().find(|(_, effect)| Some(*effect) == unset);
+        let default = default.or_else(|| shown.iter().find(|(effort, _)| *effort != "none"));
+        let default = default.or(shown.first()).map(|(effort, _)| *effort);
+        shown.sort_by_key(|(effort, _)| EFFORTS.iter().position(|known| known == effort));
+        let levels = shown.into_iter().map(|(effort, (_, budget))| EffortLevel { effort, budget });
+        Efforts { levels: levels.collect(), default }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) async fn list_models(State(app): State<App>, headers: HeaderMap, aske
         list.extend(model.names().iter().map(|name| models::Model::new(name, created, context)));
     }
     let mut list = models::ModelList::new(list);
-    if models::ModelList::is_catalog(&asker.query) {
+    if models::asks_catalog(&asker.query) {
         list = list.with_catalog(catalog(&app));
     }
     if !is_anthropics(&headers) {

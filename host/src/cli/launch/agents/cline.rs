@@ -12,7 +12,10 @@ const PROVIDER: &str = "openai-compatible";
 
 fn tell(endpoint: &Endpoint) -> Told {
     let model = endpoint.model.as_str();
-    let server = json!({"provider": PROVIDER, "model": model, "baseUrl": endpoint.openai_url()});
+    let mut server = json!({"provider": PROVIDER, "model": model, "baseUrl": endpoint.openai_url()});
+    if let Some(context) = endpoint.context {
+        server["contextWindow"] = context.into();
+    }
     let providers = json!({
         "version": 1,
         "lastUsedProvider": PROVIDER,
