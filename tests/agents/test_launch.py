@@ -17,7 +17,6 @@ ARGUMENTS = {
     "opencode": ["run"],
     "kilo": ["run"],
     "copilot": ["-p"],
-    "cline": [],
     "pi": ["-p"],
     "aider": ["--no-git", "--yes-always", "--no-check-update", "--analytics-disable", "--message"],
 }
@@ -30,7 +29,6 @@ OWN = {
     ".config/kilo/kilo.json": '{"$schema": "https://app.kilo.ai/config.json", "model": "of/the-user"}\n',
     ".config/kilo/.bash-permission-migrated": "",
     ".copilot/settings.json": '{"model": "of-the-user"}\n',
-    ".cline/data/settings/providers.json": '{"version": 1, "lastUsedProvider": "of-the-user", "modes": {}, "providers": {}}\n',
     ".pi/agent/settings.json": '{"defaultProvider": "of-the-user", "defaultModel": "of-the-user"}\n',
     ".aider.conf.yml": "model: of-the-user\nweak-model: of-the-user\nopenai-api-base: http://127.0.0.1:1/v1\n",
     "work/.env": "OPENAI_API_KEY=wrong\nOPENAI_API_BASE=http://127.0.0.1:1/v1\n",

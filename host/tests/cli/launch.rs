@@ -28,7 +28,7 @@ pub(super) fn long_model(context: usize) -> tempfile::TempDir {
 }
 
 /// The agents' programs.
-const AGENTS: [&str; 9] = ["codex", "claude", "qwen", "opencode", "kilo", "copilot", "cline", "pi", "aider"];
+const AGENTS: [&str; 8] = ["codex", "claude", "qwen", "opencode", "kilo", "copilot", "pi", "aider"];
 
 /// What every agent does: it writes its arguments and variables to files, and the file that it was
 /// given, asks for an answer at the address and with the key that it was told, and ends with 7.
@@ -44,8 +44,6 @@ case $0 in
 *opencode) url=$(printf %s "$OPENCODE_CONFIG_CONTENT" | quoted baseURL) key=SLUICE_KEY ;;
 *kilo) url=$(printf %s "$KILO_CONFIG_CONTENT" | quoted baseURL) key=SLUICE_KEY ;;
 *copilot) url=$COPILOT_PROVIDER_BASE_URL key=COPILOT_PROVIDER_BEARER_TOKEN ;;
-*cline) file=$CLINE_PROVIDER_SETTINGS_PATH key=OPENAI_API_KEY
-    url=$(quoted baseUrl < "$file") ;;
 *pi) url=$SLUICE_URL key=SLUICE_KEY file=$(behind --extension) ;;
 *aider) url=$(behind --openai-api-base) key=AIDER_OPENAI_API_KEY file=$(behind --model-metadata-file) ;;
 esac
@@ -55,8 +53,7 @@ exit 7
 "#;
 
 /// Agents that read a file, and a part of it.
-const WITH_FILE: [(&str, &str); 3] = [
-    ("cline", "\"contextWindow\":40000,\"model\":\"m\""),
+const WITH_FILE: [(&str, &str); 2] = [
     ("pi", "registerProvider(\"sluice\""),
     ("aider", "\"openai/m\":{\"max_input_tokens\":30000,\"max_output_tokens\":10000}"),
 ];
@@ -120,7 +117,6 @@ fn each_agent_is_told_of_the_model_in_this_process() {
         ("opencode", ""),
         ("kilo", ""),
         ("copilot", ""),
-        ("cline", "--provider\nopenai-compatible\n--model\nm\n"),
         ("pi", "--provider\nsluice\n--model\nm\n"),
         ("aider", "--model\nopenai/m\n"),
     ] {
@@ -213,7 +209,6 @@ fn a_servers_name_that_an_agent_would_misread_starts_none() {
         ("opencode", "{file:/etc/hostname}", "would put a variable or a file"),
         ("kilo", "a{env:HOME}", "kilo would put a variable or a file"),
         ("copilot", "-y", "begins with a dash, so copilot would"),
-        ("cline", "--yolo", "begins with a dash, so cline would"),
         ("pi", "-ne", "begins with a dash, so pi would"),
         ("aider", "--yes", "begins with a dash, so aider would"),
     ] {
@@ -288,8 +283,8 @@ fn a_printed_command_runs_and_names_the_key() {
 fn a_signal_to_end_goes_to_the_agent_and_its_file_goes() {
     let agents = Agents::new(40_000);
     let script = "#!/bin/sh\ntrap 'exit 9' TERM\ntouch \"$RECORD/begun\"\nwhile :; do sleep 0.01; done\n";
-    std::fs::write(agents.scripted.path("bin/cline"), script).expect("written");
-    let mut child = agents.placed(agents.scripted.command(&["launch", "cline"])).spawn().expect("it runs");
+    std::fs::write(agents.scripted.path("bin/pi"), script).expect("written");
+    let mut child = agents.placed(agents.scripted.command(&["launch", "pi"])).spawn().expect("it runs");
     eventually("it begins", || {
         assert!(child.try_wait().expect("a child").is_none(), "it ended");
         agents.scripted.path("begun").exists()

@@ -8,7 +8,6 @@ use system::random::hex;
 
 mod aider;
 mod claude;
-mod cline;
 mod codex;
 mod copilot;
 mod opencode;
@@ -42,8 +41,6 @@ pub(super) enum Agent {
     Kilo,
     /// GitHub's Copilot CLI.
     Copilot,
-    /// Cline's CLI.
-    Cline,
     /// pi.
     Pi,
     /// aider.
@@ -145,7 +142,6 @@ impl Agent {
             Self::Opencode => &opencode::OPENCODE,
             Self::Kilo => &opencode::KILO,
             Self::Copilot => &copilot::COPILOT,
-            Self::Cline => &cline::CLINE,
             Self::Pi => &pi::PI,
             Self::Aider => &aider::AIDER,
         }
