@@ -37,6 +37,7 @@ class Proxy:
         self.cut_at = cut_at
         self.rewrite = rewrite
         self.exchanges = []
+        self.gets = []  # exchanges without a body, such as the list of models
         self.lock = threading.Lock()
         proxy = self
 
@@ -81,7 +82,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def relay(self, body):
         exchange = Exchange(self.path, json.loads(body) if body else None)
         with self.owner.lock:
-            self.owner.exchanges.append(exchange)
+            (self.owner.exchanges if body else self.owner.gets).append(exchange)
         if body and self.owner.rewrite:
             body = json.dumps(self.owner.rewrite(json.loads(body))).encode()
         upstream = http.client.HTTPConnection(self.owner.target, timeout=120)

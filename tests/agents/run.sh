@@ -56,7 +56,10 @@ for agent in "${agents[@]}"; do
     litellm) python_of litellm ;;
     libraries) ;; # each program names its packages, and uv keeps their environments
     mastra | coding | codex | claude-code) node_of "$agent" ;;
-    launch) for folder in codex claude-code coding; do node_of "$folder"; done ;;
+    launch)
+        python_of launch
+        for folder in codex claude-code coding launch; do node_of "$folder"; done
+        ;;
     gguf)
         missing=$(lacks_converter)
         if [ -n "$missing" ]; then

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import models
@@ -21,14 +22,10 @@ def codex(tmp_path, model):
     work.mkdir()
 
     def run(proxy, prompt, *switches):
-        fill = {"MODEL": model, "ADDRESS": proxy.address, "CATALOG": str(home / "catalog.json")}
-        for name in ("config.toml", "catalog.json"):
-            text = (HERE / "codex" / name).read_text()
-            for what, value in fill.items():
-                text = text.replace(what, value)
-            (home / name).write_text(text)
+        config = (HERE / "codex/config.toml").read_text()
+        (home / "config.toml").write_text(config.replace("MODEL", model).replace("ADDRESS", proxy.address))
         command = [CODEX, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home), "SLUICE_KEY": "none"}
         done = subprocess.run(
             [*command, *switches, prompt], cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )
@@ -65,6 +62,17 @@ def test_a_shell_turn(proxied, codex):
     assert "hello" in json.dumps(result["output"])
     [sealed] = of("reasoning", second.request["input"])
     assert sealed["encrypted_content"] == of("reasoning", written(first))[0]["encrypted_content"]
+
+
+def test_the_server_says_what_its_model_can_do(proxied, codex, tmp_path):
+    proxy = proxied()
+    codex(proxy, "Make greeting.txt with the shell.")
+    assert {exchange.path.split("=")[0] for exchange in proxy.gets} == {"/v1/models?client_version"}
+    [session] = (tmp_path / "home/sessions").glob("**/*.jsonl")
+    assert set(re.findall(r'"model_context_window":(\d+)', session.read_text())) == {str(models.CONTEXT * 95 // 100)}
+    request = proxy.exchanges[0].request
+    assert request["reasoning"]["effort"] == "medium"
+    assert "apply_patch" in [tool.get("name") for tool in request["tools"] if tool["type"] == "custom"]
 
 
 SOCKET = ["-c", "model_providers.sluice.supports_websockets=true"]

@@ -28,14 +28,11 @@ def run(address, folder):
     home, work = folder / "home", folder / "work"
     home.mkdir()
     work.mkdir()
-    fill = {"MODEL": "qwen3-tiny", "ADDRESS": address, "CATALOG": str(home / "catalog.json"), "262144": "32768"}
-    for name in ("config.toml", "catalog.json"):
-        text = (AGENTS / "codex" / name).read_text()
-        for what, value in fill.items():
-            text = text.replace(what, value)
-        (home / name).write_text(text)
-    command = [AGENTS / "codex/node_modules/.bin/codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "Hello!"]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
+    config = (AGENTS / "codex/config.toml").read_text()
+    (home / "config.toml").write_text(config.replace("MODEL", "qwen3-tiny").replace("ADDRESS", address))
+    context = ["-c", "model_context_window=32768"]  # the model's own is too short for Codex's first prompt
+    command = [AGENTS / "codex/node_modules/.bin/codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", *context, "Hello!"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home), "SLUICE_KEY": "none"}
     done = subprocess.run(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -6,6 +6,7 @@
 mod absent;
 pub mod agent;
 pub mod case_stream;
+pub mod catalog;
 pub mod chat;
 pub mod completions;
 mod content;

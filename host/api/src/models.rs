@@ -3,6 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::catalog::CatalogEntry;
+use crate::json::Field;
+use crate::query::Query;
+
+/// Field of the query that Codex sends.
+pub(crate) const CLIENT_VERSION: Field<&str> =
+    Field::new("client_version", "the list has `models`, too: what Codex asks of a provider");
+
 /// A served model, as clients see it.
 #[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct Model {
@@ -24,6 +32,14 @@ pub struct ModelList {
     #[schemars(extend("const" = "list"))]
     object: &'static str,
     pub(crate) data: Vec<Model>,
+    /// What Codex asks of a provider, for requests with `client_version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Vec<CatalogEntry>>,
+}
+
+/// Whether the query is Codex's, whose answer has a catalog.
+pub fn asks_catalog(query: &Query) -> bool {
+    query.get(CLIENT_VERSION).is_some()
 }
 
 impl Model {
@@ -44,7 +60,13 @@ impl Model {
 impl ModelList {
     /// A list of all served models, in the operator's order.
     pub fn new(data: Vec<Model>) -> Self {
-        Self { object: "list", data }
+        Self { object: "list", data, models: None }
+    }
+
+    /// The list with the catalog of the same models.
+    #[must_use]
+    pub fn with_catalog(self, catalog: Vec<CatalogEntry>) -> Self {
+        Self { models: Some(catalog), ..self }
     }
 }
 

@@ -193,12 +193,9 @@ pub(crate) fn template_arguments(
     let is_set =
         |arguments: &[(String, serde_json::Value)], name: &str| arguments.iter().any(|(set, _)| set == name);
     if let Some(effort) = effort {
-        if effort == "none" && !is_set(&arguments, "enable_thinking") {
-            arguments.push(("enable_thinking".to_owned(), false.into()));
-        }
-        if !is_set(&arguments, "reasoning_effort") {
-            arguments.push(("reasoning_effort".to_owned(), effort.into()));
-        }
+        let of_effort = prompt::effort_arguments(effort).into_iter();
+        let unset: Vec<_> = of_effort.filter(|(name, _)| !is_set(&arguments, name)).collect();
+        arguments.extend(unset);
     }
     Ok(arguments)
 }

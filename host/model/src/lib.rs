@@ -69,7 +69,7 @@ pub use parsers::{
 };
 pub use raw::{RawStep, RawText, RawTurn};
 pub use runner::{RunnerOptions, load_runner};
-pub use served::{Model, Written, WrittenParser};
+pub use served::{EffortLevel, Efforts, Model, Written, WrittenParser};
 pub use shared::SharedOptions;
 pub use shipped::{find_parser, shipped_parsers, tables};
 pub use source::EngineChoice;

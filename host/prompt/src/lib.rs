@@ -43,5 +43,6 @@ pub use generation_defaults::GenerationDefaults;
 pub use history::{spell_call_id, spell_history_call_ids};
 pub use limits::PromptLimits;
 pub use render::{CallingTurn, ChatFormat, Opening, Prompt, RenderError};
+pub use render::{EFFORTS, EffortPrompts, effort_arguments};
 pub use shorten::{approximate_bytes, drop_oldest};
 pub use tokenizer::{TOKENIZER_FILES, TokenizeError, Tokenizer};

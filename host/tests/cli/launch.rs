@@ -27,27 +27,42 @@ pub(super) fn long_model(context: usize) -> tempfile::TempDir {
     model
 }
 
-/// What every agent does: it writes its arguments and variables to files, asks for an answer at the
-/// address and with the key that it was told, and ends with 7.
+/// The agents' programs.
+const AGENTS: [&str; 8] = ["codex", "claude", "qwen", "opencode", "kilo", "copilot", "pi", "aider"];
+
+/// What every agent does: it writes its arguments and variables to files, and the file that it was
+/// given, asks for an answer at the address and with the key that it was told, and ends with 7.
 const RECORD: &str = r#"#!/bin/sh
 printf '%s\n' "$@" > "$RECORD/arguments"
 env | sort > "$RECORD/variables"
+behind() { grep -A1 -x -e "$1" "$RECORD/arguments" | tail -1; }
+quoted() { grep -o "\"$1\"[:=]\"[^\"]*\"" | cut -d'"' -f4; }
 case $0 in
-*codex) url=$(grep -o 'base_url="[^"]*"' "$RECORD/arguments" | cut -d'"' -f2) key=SLUICE_KEY
-    cp "$(grep '^model_catalog_json=' "$RECORD/arguments" | cut -d'"' -f2)" "$RECORD/catalog" ;;
+*codex) url=$(grep -o 'base_url="[^"]*"' "$RECORD/arguments" | cut -d'"' -f2) key=SLUICE_KEY ;;
 *claude) url=$ANTHROPIC_BASE_URL key=ANTHROPIC_AUTH_TOKEN ;;
 *qwen) url=$OPENAI_BASE_URL key=OPENAI_API_KEY ;;
-*opencode) url=$(printf %s "$OPENCODE_CONFIG_CONTENT" | grep -o '"baseURL":"[^"]*"' | cut -d'"' -f4) key=SLUICE_KEY ;;
+*opencode) url=$(printf %s "$OPENCODE_CONFIG_CONTENT" | quoted baseURL) key=SLUICE_KEY ;;
+*kilo) url=$(printf %s "$KILO_CONFIG_CONTENT" | quoted baseURL) key=SLUICE_KEY ;;
+*copilot) url=$COPILOT_PROVIDER_BASE_URL key=COPILOT_PROVIDER_BEARER_TOKEN ;;
+*pi) url=$SLUICE_URL key=SLUICE_KEY file=$(behind --extension) ;;
+*aider) url=$(behind --openai-api-base) key=AIDER_OPENAI_API_KEY file=$(behind --model-metadata-file) ;;
 esac
+[ -z "$file" ] || cp "$file" "$RECORD/file"
 "$HOST" run Hi --url "$url" --key "env:$key" > "$RECORD/answer" || exit 1
 exit 7
 "#;
+
+/// Agents that read a file, and a part of it.
+const WITH_FILE: [(&str, &str); 2] = [
+    ("pi", "registerProvider(\"sluice\""),
+    ("aider", "\"openai/m\":{\"max_input_tokens\":30000,\"max_output_tokens\":10000}"),
+];
 
 impl Agents {
     fn new(context: usize) -> Self {
         let scripted = Scripted::new(r#"[{"text": "Hello!"}]"#);
         std::fs::create_dir(scripted.path("bin")).expect("made");
-        for agent in ["codex", "claude", "qwen", "opencode"] {
+        for agent in AGENTS {
             let file = scripted.path("bin").join(agent);
             std::fs::write(&file, RECORD).expect("written");
             std::fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("it is ours");
@@ -73,6 +88,13 @@ impl Agents {
         self.placed(command).output().expect("the binary runs")
     }
 
+    /// Names of the files that agents are given, as far as they are there.
+    fn files(&self) -> Vec<String> {
+        let entries = self.scripted.folder.path().read_dir().expect("a folder").flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("sluice-")).collect()
+    }
+
     fn recorded(&self, name: &str) -> String {
         std::fs::read_to_string(self.scripted.path(name)).unwrap_or_default()
     }
@@ -93,6 +115,10 @@ fn each_agent_is_told_of_the_model_in_this_process() {
         ("claude", "--model\nm\n"),
         ("qwen", "--auth-type\nopenai\n"),
         ("opencode", ""),
+        ("kilo", ""),
+        ("copilot", ""),
+        ("pi", "--provider\nsluice\n--model\nm\n"),
+        ("aider", "--model\nopenai/m\n"),
     ] {
         agents.assert_answered(agent, &agents.launch(agent, &["--", "exec", "a b"]));
         let arguments = agents.recorded("arguments");
@@ -103,31 +129,46 @@ fn each_agent_is_told_of_the_model_in_this_process() {
 #[test]
 fn keys_are_in_the_environment_alone() {
     let agents = Agents::new(40_000);
-    for agent in ["codex", "claude", "qwen", "opencode"] {
+    for agent in AGENTS {
         agents.launch(agent, &[]);
         let (arguments, variables) = (agents.recorded("arguments"), agents.recorded("variables"));
-        let names = ["SLUICE_KEY=", "ANTHROPIC_AUTH_TOKEN=", "OPENAI_API_KEY="];
+        let names = [
+            "SLUICE_KEY=",
+            "ANTHROPIC_AUTH_TOKEN=",
+            "OPENAI_API_KEY=",
+            "COPILOT_PROVIDER_BEARER_TOKEN=",
+            "AIDER_OPENAI_API_KEY=",
+        ];
         let keys: Vec<&str> = variables
             .lines()
             .filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)))
             .collect();
         let [key] = keys[..] else { panic!("{agent}: {variables}") };
         assert!(key.len() == 48 && !arguments.contains(key), "{agent}: {arguments}");
+        assert!(!agents.recorded("file").contains(key), "{agent}");
         assert_eq!(variables.matches(key).count(), 1, "{agent}: {variables}");
     }
 }
 
 #[test]
-fn codex_gets_a_catalog_that_goes_with_it() {
+fn codex_is_told_where_the_servers_catalog_is() {
     let agents = Agents::new(40_000);
     agents.launch("codex", &[]);
-    let catalog: serde_json::Value = serde_json::from_str(&agents.recorded("catalog")).expect("JSON");
-    assert_eq!(
-        (&catalog["models"][0]["slug"], &catalog["models"][0]["context_window"]),
-        (&"m".into(), &40_000.into())
-    );
-    let left = agents.scripted.folder.path().read_dir().expect("a folder").flatten();
-    assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("sluice-codex")));
+    let arguments = agents.recorded("arguments");
+    let url = arguments.split("base_url=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a URL");
+    assert!(arguments.contains(&format!("model_catalog_url=\"{url}/models\"")), "{arguments}");
+    assert!(arguments.contains("-c\nmodel_context_window=40000\n"), "{arguments}");
+}
+
+#[test]
+fn a_file_goes_with_its_agent() {
+    let agents = Agents::new(40_000);
+    for (agent, part) in WITH_FILE {
+        agents.launch(agent, &[]);
+        let file = agents.recorded("file");
+        assert!(file.contains(part), "{agent}: {file}");
+        assert_eq!(agents.files(), [""; 0], "{agent}");
+    }
 }
 
 #[test]
@@ -146,7 +187,7 @@ fn a_server_elsewhere_is_used_with_its_key() {
     let model = format!("--model=m={}", text(agents.model.path()));
     let engine = agents.scripted.engine();
     let server = Serving::start(serve(&[&model, "--engine", &engine, "--api-key", "k1"]));
-    for agent in ["codex", "claude", "qwen", "opencode"] {
+    for agent in AGENTS {
         let mut command = host(&["launch", agent, "--url", &server.url()]);
         command.env("SLUICE_API_KEY", "k1");
         let output = agents.placed(command).output().expect("the binary runs");
@@ -166,6 +207,10 @@ fn a_servers_name_that_an_agent_would_misread_starts_none() {
         ("opencode", "-y", "begins with a dash, so opencode would"),
         ("opencode", "a{env:HOME}", "would put a variable or a file"),
         ("opencode", "{file:/etc/hostname}", "would put a variable or a file"),
+        ("kilo", "a{env:HOME}", "kilo would put a variable or a file"),
+        ("copilot", "-y", "begins with a dash, so copilot would"),
+        ("pi", "-ne", "begins with a dash, so pi would"),
+        ("aider", "--yes", "begins with a dash, so aider would"),
     ] {
         let list =
             serde_json::json!({"object": "list", "data": [{"id": name, "object": "model"}]}).to_string();
@@ -220,7 +265,7 @@ fn a_printed_command_runs_and_names_the_key() {
     let model = format!("--model=m={}", text(agents.model.path()));
     let engine = agents.scripted.engine();
     let server = Serving::start(serve(&[&model, "--engine", &engine, "--api-key", "k1"]));
-    for agent in ["codex", "claude", "qwen", "opencode"] {
+    for agent in AGENTS {
         let mut command = host(&["launch", agent, "--print", "--url", &server.url(), "--", "it's"]);
         command.env("SLUICE_API_KEY", "k1");
         let printed = agents.placed(command).output().expect("the binary runs").stdout;
@@ -231,19 +276,22 @@ fn a_printed_command_runs_and_names_the_key() {
         agents.assert_answered(agent, &agents.placed(shell).output().expect("a shell"));
         assert!(agents.recorded("arguments").ends_with("it's\n"));
     }
+    assert_eq!(agents.files().len(), WITH_FILE.len(), "a file of a printed command stays");
 }
 
 #[test]
-fn a_signal_to_end_goes_to_the_agent() {
+fn a_signal_to_end_goes_to_the_agent_and_its_file_goes() {
     let agents = Agents::new(40_000);
     let script = "#!/bin/sh\ntrap 'exit 9' TERM\ntouch \"$RECORD/begun\"\nwhile :; do sleep 0.01; done\n";
-    std::fs::write(agents.scripted.path("bin/claude"), script).expect("written");
-    let mut child = agents.placed(agents.scripted.command(&["launch", "claude"])).spawn().expect("it runs");
+    std::fs::write(agents.scripted.path("bin/pi"), script).expect("written");
+    let mut child = agents.placed(agents.scripted.command(&["launch", "pi"])).spawn().expect("it runs");
     eventually("it begins", || {
         assert!(child.try_wait().expect("a child").is_none(), "it ended");
         agents.scripted.path("begun").exists()
     });
+    assert_eq!(agents.files().len(), 1);
     signal(&child, "-INT");
     signal(&child, "-TERM");
     assert_eq!(child.wait().expect("it ends").code(), Some(9));
+    assert_eq!(agents.files(), [""; 0]);
 }

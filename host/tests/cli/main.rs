@@ -8,6 +8,7 @@ mod api_keys;
 mod bench_model;
 mod bench_serve;
 mod cached_models;
+mod catalog;
 mod chat;
 mod commands;
 mod config;

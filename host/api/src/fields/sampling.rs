@@ -42,7 +42,7 @@ const UNIT: Shape = Shape::Number(0.0, 1.0);
 pub(crate) const BIAS: Shape = Shape::Number(-100.0, 100.0);
 
 /// All values of the reasoning effort.
-pub(crate) const EFFORTS: Shape = Shape::OneOf(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+pub(crate) const EFFORTS: Shape = Shape::OneOf(&prompt::EFFORTS);
 
 /// Marks of what the client wants cached, on messages, their parts and tools.
 pub(crate) const CACHE_CONTROL: Row = Row::ignored("cache_control", "prefixes are always cached");

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::ApiError;
 use crate::fields::{Field, List, Row, Shape, table};
-use crate::models::{Model, ModelList};
+use crate::models::{CLIENT_VERSION, Model, ModelList};
 use crate::query::{Query, wrong};
 use crate::schema::AnswerSchemas;
 
@@ -24,6 +24,7 @@ table! {
         BEFORE: Field<&str> = Field::new("before_id", "the models before this one (Anthropic's clients)");
         LIFECYCLE: Field<List<'_>> = Field::new("lifecycle", "all models are `active` (Anthropic's clients)").of(Shape::List(&Shape::OneOf(LIFECYCLES)));
         LIMIT: Field<u32> = Field::new("limit", "20 unless given (Anthropic's clients)").of(Shape::Integer(1, MOST as i64));
+        CLIENT_VERSION;
     }
 }
 

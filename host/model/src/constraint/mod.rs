@@ -191,7 +191,11 @@ impl Served {
     /// The operator's bound on reasoning for a job's effort.
     pub(super) fn budget_by_effort(&self, job: &Job) -> Option<u32> {
         let effort = job.template_arguments.iter().find(|(name, _)| name == "reasoning_effort");
-        let effort = effort.and_then(|(_, effort)| effort.as_str()).unwrap_or("default");
+        self.budget_of(effort.and_then(|(_, effort)| effort.as_str()).unwrap_or("default"))
+    }
+
+    /// The operator's bound on reasoning for an effort, or for `default`.
+    pub(super) fn budget_of(&self, effort: &str) -> Option<u32> {
         let of = |wanted: &str| self.reasoning_budgets.iter().rfind(|(effort, _)| effort == wanted);
         of(effort).or_else(|| of("default")).map(|(_, tokens)| *tokens)
     }

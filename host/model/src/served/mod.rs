@@ -22,8 +22,10 @@ use prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use remote::RemoteEngine;
 use turn::FaultPolicy;
 
+mod efforts;
 mod facts;
 
+pub use efforts::{EffortLevel, Efforts};
 pub use facts::{Written, WrittenParser};
 
 /// A served model. Cheap to clone.

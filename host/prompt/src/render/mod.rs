@@ -27,12 +27,14 @@ use crate::limits::PromptLimits;
 
 mod calling;
 mod continued;
+mod efforts;
 mod probe;
 mod probe_content;
 mod probe_growth;
 
 pub use self::calling::CallingTurn;
 use self::continued::{cut_at_mark, split_last};
+pub use self::efforts::{EFFORTS, EffortPrompts, effort_arguments};
 
 /// How the turn to generate begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +100,7 @@ pub struct ChatFormat {
     /// Changes that conversations need for the template.
     changes: TemplateChanges,
     builtin_tools: bool,
+    efforts: EffortPrompts,
     /// Time of the probes at load.
     probe_time: ProbeTime,
     budget: TokenBudget,
@@ -157,6 +160,7 @@ impl ChatFormat {
             shows_tools: true,
             changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
+            efforts: EffortPrompts::default(),
             probe_time: ProbeTime::new(limits),
             budget: limits.budget(context),
         };

@@ -49,6 +49,7 @@ impl ChatFormat {
             self.forms.call_arguments.only_objects = self.shows_broken_arguments();
         }
         self.shows_tools = self.detect_tools();
+        self.efforts = self.detect_efforts();
         self.report_growth();
         if !probes.iter().all(|probe| self.is_as_reference(probe)) {
             tracing::warn!(

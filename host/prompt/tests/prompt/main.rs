@@ -8,6 +8,7 @@ mod calling;
 mod common;
 mod content;
 mod detokenizer;
+mod efforts;
 mod files;
 mod gguf;
 mod goldens;

@@ -13,6 +13,7 @@ use crate::http::answer::{is_anthropics, json, refuse, to_json, typed};
 use crate::http::asker::Asker;
 use crate::http::metrics;
 use crate::page::InspectorLink;
+use api::catalog::CatalogEntry;
 use api::error::ApiError;
 use api::{messages, models, openapi};
 use mcp::{McpServer, McpServers};
@@ -61,7 +62,10 @@ pub(crate) async fn list_models(State(app): State<App>, headers: HeaderMap, aske
         let (created, context) = (model.created(), model.context());
         list.extend(model.names().iter().map(|name| models::Model::new(name, created, context)));
     }
-    let list = models::ModelList::new(list);
+    let mut list = models::ModelList::new(list);
+    if models::asks_catalog(&asker.query) {
+        list = list.with_catalog(catalog(&app));
+    }
     if !is_anthropics(&headers) {
         return json(200, to_json(&list));
     }
@@ -69,6 +73,18 @@ pub(crate) async fn list_models(State(app): State<App>, headers: HeaderMap, aske
         Ok(page) => json(200, to_json(&page)),
         Err(error) => refuse(&error),
     }
+}
+
+/// The names with what Codex asks of a provider.
+fn catalog(app: &App) -> Vec<CatalogEntry> {
+    let mut entries = Vec::new();
+    for model in &app.models {
+        let efforts = model.efforts();
+        for name in model.names() {
+            entries.push(CatalogEntry::new(name, entries.len(), model.context(), &efforts));
+        }
+    }
+    entries
 }
 
 /// One of them.

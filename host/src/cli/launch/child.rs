@@ -23,8 +23,8 @@ pub(super) fn is_installed(program: &str) -> bool {
 /// Runs the agent to its end; returns its exit status.
 pub(super) async fn run(agent: &AgentCommand, arguments: &[OsString], key: &str) -> anyhow::Result<ExitCode> {
     let mut command = Command::new(agent.program);
-    command.args(&agent.arguments).args(arguments);
-    for (name, setting) in &agent.variables {
+    command.args(&agent.told.arguments).args(arguments);
+    for (name, setting) in &agent.told.variables {
         let value = match setting {
             Setting::Text(text) => text.as_str(),
             Setting::Key => key,

@@ -4,8 +4,8 @@
 //! is touched; a file that it needs beside them is a temporary one, which goes when the agent ends.
 
 mod agents;
-mod catalog;
 mod child;
+mod file;
 mod print;
 
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ use super::serve::runtime;
 use super::stderr;
 pub(super) use agents::CODEX_CONTEXT;
 use agents::{Agent, Endpoint};
-use catalog::Catalog;
+use file::TemporaryFile;
 
 #[derive(clap::Args)]
 pub(super) struct LaunchArguments {
@@ -62,10 +62,11 @@ async fn launch(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
             Some(_) => endpoint(&target.reach(None).await?),
         };
         agent.check(&endpoint)?;
-        let catalog = Catalog::for_agent(agent, &endpoint)?;
-        print::command(&agent.command(&endpoint, catalog.as_ref().map(Catalog::path)), &arguments)?;
-        if let Some(catalog) = catalog {
-            catalog.keep();
+        let command = agent.command(&endpoint);
+        let file = command.told.file.as_ref().map(TemporaryFile::write).transpose()?;
+        print::command(&command, &arguments)?;
+        if let Some(file) = file {
+            file.keep();
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -73,8 +74,8 @@ async fn launch(arguments: LaunchArguments) -> anyhow::Result<ExitCode> {
     let target = target.reach(None).await?;
     let endpoint = endpoint(&target);
     agent.check(&endpoint)?;
-    let catalog = Catalog::for_agent(agent, &endpoint)?;
-    let command = agent.command(&endpoint, catalog.as_ref().map(Catalog::path));
+    let command = agent.command(&endpoint);
+    let _file = command.told.file.as_ref().map(TemporaryFile::write).transpose()?;
     child::run(&command, &arguments, target.key().unwrap_or(agents::NO_KEY)).await
 }
 

@@ -7,11 +7,11 @@ use super::agents::{AgentCommand, NO_KEY, Setting};
 use crate::cli::client::KEY_VARIABLE;
 
 pub(super) fn command(command: &AgentCommand, arguments: &[OsString]) -> std::io::Result<()> {
-    let variables = command.variables.iter().map(|(name, setting)| match setting {
+    let variables = command.told.variables.iter().map(|(name, setting)| match setting {
         Setting::Text(text) => format!("{name}={}", quoted(text)),
         Setting::Key => format!("{name}=\"${{{KEY_VARIABLE}:-{NO_KEY}}}\""),
     });
-    let own = command.arguments.iter().map(|argument| quoted(argument));
+    let own = command.told.arguments.iter().map(|argument| quoted(argument));
     let users = arguments.iter().map(|argument| quoted(&argument.to_string_lossy()));
     let words: Vec<String> = variables.chain([command.program.to_owned()]).chain(own).chain(users).collect();
     let mut out = std::io::stdout().lock();
