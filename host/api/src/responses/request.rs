@@ -91,6 +91,7 @@ pub(crate) fn parse(
         },
         template_arguments: template_arguments(body, &echo, defaults)?,
         reasoning_budget: budget(body)?,
+        may_cut_reasoning: true,
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,

@@ -17,7 +17,7 @@ pub struct GenerationRequest {
     pub prompt: Vec<u32>,
     /// Tokens that were generated already, behind the prompt: the sequence goes on with the next
     /// one, and reports none of them. The mask was advanced by them. Only the local engine takes
-    /// them.
+    /// them, and lets the sequence go on before those that haven't begun, as a preempted one.
     pub begun: Vec<u32>,
     /// Maximum number of tokens that are still to be generated: at least 1, or 0 where the prompt is
     /// scored and has several tokens.

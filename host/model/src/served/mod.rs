@@ -319,7 +319,7 @@ impl Model {
     /// that.
     pub(super) async fn prepare<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
+        work: impl FnOnce(&Arc<Served>, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<T, StartError> {
         self.prepare_in_place(Lane::Free, work).await.map(|(done, _)| done)
     }
@@ -329,7 +329,7 @@ impl Model {
     async fn prepare_in_place<T: Send + 'static>(
         &self,
         lane: Lane,
-        work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
+        work: impl FnOnce(&Arc<Served>, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<(T, Option<Place>), StartError> {
         let served = Arc::clone(&self.served);
         let caller = Caller::new(self.principal.clone(), self.meter.clone());

@@ -18,7 +18,7 @@ use super::choices::Choices;
 use super::constraint::AnswerConstraint;
 use super::echo::PendingEcho;
 use super::error::StartError;
-use super::generate::TurnStream;
+use super::generate::{ReasoningCut, TurnStream};
 use super::job::{Beginning, Job, RawPrompt, Truncation};
 use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
@@ -69,7 +69,7 @@ struct ChoiceStart<'a> {
 impl Served {
     /// Starts the first choice of the job's first prompt.
     pub(super) fn turn(
-        &self,
+        self: &Arc<Self>,
         job: Job,
         caller: &Caller,
         context: &AnswerContext,
@@ -82,7 +82,7 @@ impl Served {
 
     /// Starts all choices of the job.
     pub(super) fn choices(
-        &self,
+        self: &Arc<Self>,
         job: Job,
         caller: &Caller,
         context: &AnswerContext,
@@ -236,7 +236,7 @@ impl Served {
 
     /// Starts one choice; `choice` is its index in the job.
     fn begin(
-        &self,
+        self: &Arc<Self>,
         start: &ChoiceStart<'_>,
         choice: u32,
         PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
@@ -252,11 +252,12 @@ impl Served {
         let of_prompt = choice % job.sampling.n.unwrap_or(1).max(1);
         let traced = context.trace().map(|_| self.traced_prompt(number, input_tokens, &prompt, of_prompt));
         let opens_turn = conversation.messages.last().is_some_and(|message| message.role == Role::User);
-        let request = GenerationRequest {
-            affinity,
-            opens_turn,
-            ..self.generation_request(start, choice, number, prompt.ids)?
+        let request = |ids| -> Result<_, StartError> {
+            let made = self.generation_request(start, choice, number, ids)?;
+            Ok(GenerationRequest { affinity, opens_turn, ..made })
         };
+        let cut = self.reasoning_cut(start, || request(prompt.ids.clone()))?;
+        let request = request(prompt.ids)?;
         Self::record_prompt(
             start,
             number,
@@ -279,6 +280,7 @@ impl Served {
         let context = ((*context).clone(), number);
         Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens, context)
             .traced(traced)
+            .with_cut(cut)
             .with_echo(echo)
             .metered(meter))
     }
@@ -296,6 +298,24 @@ impl Served {
             0 => traced.with_text(&self.tokenizer, &prompt.ids, &prompt.authors),
             later => traced.with_text_of(number.saturating_sub(later)),
         }
+    }
+
+    /// What can end the turn's reasoning while it runs, where the job allows that, this process's
+    /// engine writes the turn, and the parser knows the end of reasoning.
+    fn reasoning_cut(
+        self: &Arc<Self>,
+        start: &ChoiceStart<'_>,
+        request: impl FnOnce() -> Result<GenerationRequest, StartError>,
+    ) -> Result<Option<ReasoningCut>, StartError> {
+        let ends = start.job.may_cut_reasoning && start.context.playback().is_none();
+        let end = start.parser.reasoning_end.as_ref().filter(|_| ends && self.source.local().is_some());
+        let Some(pieces) = end else { return Ok(None) };
+        let ids = |(id, text): &(Option<u32>, String)| match id {
+            Some(id) => Ok(vec![*id]),
+            None => self.tokenizer.encode_text(text),
+        };
+        let end = pieces.iter().map(ids).collect::<Result<Vec<_>, _>>().map_err(StartError::tokenize)?;
+        Ok(Some(ReasoningCut::new(Arc::clone(self), request()?, end.concat())))
     }
 
     fn generation_request(
