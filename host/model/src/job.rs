@@ -4,6 +4,9 @@ use grammar::Demand;
 use net::trace::Trace;
 use prompt::Conversation;
 
+/// Efforts of reasoning that requests name.
+pub const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 /// Request for one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Job {

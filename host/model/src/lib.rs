@@ -58,7 +58,7 @@ pub use error::{ConstraintField, StartError};
 pub use examination::{Examination, ExaminedParser, Examiner, MemoryNeed};
 pub use generate::{EndedTurn, TurnStream};
 pub use grammar::CallForm;
-pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
+pub use job::{Beginning, EFFORTS, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;
 pub use load_progress::LoadProgress;
 pub use locate::{NotFound, default_name};

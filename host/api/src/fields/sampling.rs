@@ -42,7 +42,7 @@ const UNIT: Shape = Shape::Number(0.0, 1.0);
 pub(crate) const BIAS: Shape = Shape::Number(-100.0, 100.0);
 
 /// All values of the reasoning effort.
-pub(crate) const EFFORTS: Shape = Shape::OneOf(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+pub(crate) const EFFORTS: Shape = Shape::OneOf(model::EFFORTS);
 
 /// Marks of what the client wants cached, on messages, their parts and tools.
 pub(crate) const CACHE_CONTROL: Row = Row::ignored("cache_control", "prefixes are always cached");
@@ -135,6 +135,11 @@ table! {
 pub(crate) const THINKING_BUDGET: Field<u32> = Field::new(
     "thinking_token_budget",
     "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in vLLM)",
+);
+/// The same as a field of an object about reasoning.
+pub(crate) const REASONING_BUDGET: Field<u32> = Field::new(
+    "max_tokens",
+    "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in OpenRouter)",
 );
 /// The same as a field of an object about thinking.
 pub(crate) const BUDGET_TOKENS: Field<u32> = Field::new(

@@ -148,9 +148,11 @@ impl Include {
     }
 }
 
-/// Most tokens of reasoning.
+/// Most tokens of reasoning, by the field of vLLM or that of `reasoning`.
 fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
-    body.get(fields::REASONING)?.map_or(Ok(None), |reasoning| reasoning.get(fields::BUDGET))
+    let of_reasoning = |reasoning: Object<'_>| reasoning.get(fields::REASONING_BUDGET);
+    let other = body.get(fields::REASONING)?.map_or(Ok(None), of_reasoning)?;
+    Ok(body.get(fields::THINKING_BUDGET)?.or(other))
 }
 
 /// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those

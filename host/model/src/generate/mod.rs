@@ -12,7 +12,6 @@ use std::time::Instant;
 use engine::{Finish, Generation, Step, SubmitError, Token};
 use futures_util::future::BoxFuture;
 
-use self::reasoning_cut::Cut;
 pub(super) use self::reasoning_cut::ReasoningCut;
 use self::reports::{report_dropped, report_fault, report_malformed};
 use super::answer_context::{AnswerContext, GenerationNumber};
@@ -103,7 +102,7 @@ pub struct TurnStream {
     /// What ends the reasoning if somebody asks for that, where it can be ended.
     cut: Option<Box<ReasoningCut>>,
     /// The cut under way.
-    cutting: Option<BoxFuture<'static, Cut>>,
+    cutting: Option<BoxFuture<'static, Option<Generation>>>,
 }
 
 impl TurnStream {
@@ -219,9 +218,8 @@ impl TurnStream {
         let Some(cutting) = &mut self.cutting else { return };
         let cut = cutting.await;
         self.cutting = None;
-        match cut {
-            Ok(generation) => self.generation = generation,
-            Err(cut) => self.cut = cut,
+        if let Some(generation) = cut {
+            self.generation = generation;
         }
     }
 
@@ -231,7 +229,7 @@ impl TurnStream {
         let can_cut = self.cut.as_ref().is_some_and(|cut| cut.has_room());
         let is_asked = self.context.0.reasoning().look(turn.is_reasoning(), can_cut);
         if is_asked && self.text.is_whole() {
-            self.cutting = self.cut.take().map(|cut| cut.begin(self.context.clone()));
+            self.cutting = self.cut.as_ref().map(|cut| cut.begin(self.context.clone()));
         }
     }
 

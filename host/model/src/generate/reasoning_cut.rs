@@ -1,46 +1,53 @@
 //! The end of a turn's reasoning before its time: the tokens that end reasoning follow those that were
 //! told, and the engine goes on behind them.
 //!
-//! Invariant: the engine's own sequence goes on until another one has taken its place, so a cut that
+//! Invariant: the turn's own sequence goes on until another one has taken its place, so a cut that
 //! isn't possible changes nothing.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use engine::{Generation, GenerationRequest, Step, StepStream, SubmitError, Token};
+use engine::{Generation, GenerationRequest, Step, StepStream, Token};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::answer_context::{AnswerContext, GenerationNumber};
+use crate::constraint::AnswerConstraint;
 use crate::served::Served;
-
-/// What a cut came to: the generation that goes on, or what it needs another time.
-pub(super) type Cut = Result<Generation, Option<Box<ReasoningCut>>>;
 
 /// What is needed to cut a turn's reasoning short.
 pub(crate) struct ReasoningCut {
     served: Arc<Served>,
-    /// The turn's request, with a mask of its own, and the tokens that were told as its beginning.
+    /// The turn's request, without a mask, and with the tokens that were told as its beginning.
     request: GenerationRequest,
-    /// Number of these tokens by which the mask was advanced.
-    masked: usize,
+    constraint: Arc<AnswerConstraint>,
     /// Tokens that end reasoning.
-    end: Vec<u32>,
+    end: Arc<[u32]>,
     /// What every step of the turn tells of its prompt.
-    cached: usize,
+    prompt: PromptFacts,
+}
+
+#[derive(Clone, Copy, Default)]
+struct PromptFacts {
+    cached_tokens: usize,
     queued: Duration,
 }
 
 impl ReasoningCut {
-    /// A cut of the turn that `request` asks for, by the tokens `end`.
-    pub(crate) fn new(served: Arc<Served>, request: GenerationRequest, end: Vec<u32>) -> Self {
-        Self { served, request, masked: 0, end, cached: 0, queued: Duration::ZERO }
+    /// A cut by the tokens `end` of the turn that `request` asks for, under this constraint.
+    pub(crate) fn new(
+        served: Arc<Served>,
+        request: GenerationRequest,
+        constraint: Arc<AnswerConstraint>,
+        end: Vec<u32>,
+    ) -> Self {
+        Self { served, request, constraint, end: end.into(), prompt: PromptFacts::default() }
     }
 
     /// Takes note of what a step tells of the prompt.
     pub(super) fn step(&mut self, step: &Step) {
-        (self.cached, self.queued) = (step.cached_tokens, step.queued);
+        self.prompt = PromptFacts { cached_tokens: step.cached_tokens, queued: step.queued };
     }
 
     /// Takes note of tokens that were told.
@@ -48,65 +55,57 @@ impl ReasoningCut {
         self.request.begun.extend(tokens.iter().map(|token| token.id));
     }
 
-    /// Begins the sequence that goes on behind the reasoning's end, which its first step has. The
-    /// mask is advanced on a thread of its own.
-    pub(super) fn begin(
-        mut self: Box<Self>,
-        of: (AnswerContext, GenerationNumber),
-    ) -> BoxFuture<'static, Cut> {
-        async move {
-            if self.request.mask.is_some() {
-                let masked = tokio::task::spawn_blocking(move || (self.advance_mask(), self)).await;
-                let Ok((may_end, cut)) = masked else { return Err(None) };
-                self = cut;
-                if !may_end {
-                    return Err(Some(self));
-                }
-            }
-            let begun = self.submit().map_err(|error| {
-                tracing::warn!(%error, "a turn's reasoning can't be ended");
-                None
-            })?;
-            Ok(of.0.recording(begun, of.1))
-        }
-        .boxed()
+    /// Most tokens of the turn.
+    fn limit(&self) -> usize {
+        let context = self.served.source.info().context;
+        self.request.max_tokens.min(context.saturating_sub(self.request.prompt.len()))
     }
 
     /// Whether there is room for an answer behind the end.
     pub(super) fn has_room(&self) -> bool {
-        let context = self.served.source.info().context.saturating_sub(self.request.prompt.len());
-        let most = self.request.max_tokens.min(context);
-        self.request.begun.len() + self.end.len() < most
+        self.request.begun.len() + self.end.len() < self.limit()
     }
 
-    /// Advances the mask behind the reasoning's end; false where that may not come yet.
-    fn advance_mask(&mut self) -> bool {
-        let GenerationRequest { mask: place @ Some(_), begun, .. } = &mut self.request else { return true };
-        let Some(mask) = place else { return true };
-        let told = begun[self.masked..].iter().try_for_each(|id| mask.advance(*id));
-        self.masked = begun.len();
-        if told.is_err() && mask.gives_way() {
-            // So it has for the engine.
-            *place = None;
-            return true;
-        }
-        let refused = self.end.iter().position(|id| mask.advance(*id).is_err());
-        if let Some(advanced) = refused {
-            let _ = mask.rollback(advanced);
-        }
-        told.is_ok() && refused.is_none()
-    }
-
-    fn submit(self) -> Result<Generation, SubmitError> {
-        let Self { served, mut request, end, cached, queued, .. } = self;
-        request.begun.extend(&end);
+    /// Begins the sequence that goes on behind the reasoning's end, which its first step has; none
+    /// where the end may not come yet. Its mask is advanced on a thread of its own.
+    pub(super) fn begin(
+        &self,
+        (context, number): (AnswerContext, GenerationNumber),
+    ) -> BoxFuture<'static, Option<Generation>> {
+        let mut request = self.request.without_mask();
+        request.begun.extend(&*self.end);
         request.max_tokens = request.max_tokens.saturating_sub(request.begun.len());
-        let engine = served.source.local().ok_or(SubmitError::Stopped)?;
-        let rest = engine.submit(request)?;
-        let tokens = end.into_iter().map(|id| Token { id, logprobs: None }).collect();
-        let first = Some(Step { tokens, ..Step::default() });
-        Ok(Generation::new(Resumed { first, rest, cached, queued }))
+        request.mask = self.constraint.mask(self.limit());
+        let (served, end, prompt) = (Arc::clone(&self.served), Arc::clone(&self.end), self.prompt);
+        async move {
+            let told = request.begun.len() - end.len();
+            let request = if request.mask.is_some() {
+                tokio::task::spawn_blocking(move || masked(request, told)).await.ok()??
+            } else {
+                request
+            };
+            let rest = served.source.local()?.submit(request);
+            let rest = rest.inspect_err(|error| tracing::warn!(%error, "reasoning can't be ended")).ok()?;
+            let tokens = end.iter().map(|id| Token { id: *id, logprobs: None }).collect();
+            let first = Some(Step { tokens, ..Step::default() });
+            Some(context.recording(Generation::new(Resumed { first, rest, prompt }), number))
+        }
+        .boxed()
     }
+}
+
+/// Advances a request's mask by the tokens that it begins with; none where those behind the first
+/// `told` may not come.
+fn masked(mut request: GenerationRequest, told: usize) -> Option<GenerationRequest> {
+    let (told, end) = request.begun.split_at(told);
+    let mask = request.mask.as_mut()?;
+    if told.iter().any(|id| mask.advance(*id).is_err()) {
+        // A mask that failed while the turn ran has given way there, too.
+        let gives_way = mask.gives_way();
+        request.mask = None;
+        return gives_way.then_some(request);
+    }
+    end.iter().all(|id| mask.advance(*id).is_ok()).then_some(request)
 }
 
 /// The steps of a turn behind its reasoning.
@@ -114,8 +113,7 @@ struct Resumed {
     /// The reasoning's end.
     first: Option<Step>,
     rest: Generation,
-    cached: usize,
-    queued: Duration,
+    prompt: PromptFacts,
 }
 
 impl StepStream for Resumed {
@@ -124,7 +122,7 @@ impl StepStream for Resumed {
             Some(step) => Poll::Ready(Some(step)),
             None => std::pin::pin!(self.rest.next()).as_mut().poll(cx),
         };
-        let (cached_tokens, queued) = (self.cached, self.queued);
+        let PromptFacts { cached_tokens, queued } = self.prompt;
         step.map(|step| step.map(|step| Step { cached_tokens, queued, ..step }))
     }
 }

@@ -62,7 +62,7 @@ struct ChoiceStart<'a> {
     stop: StopPatterns,
     principal: &'a Principal,
     context: &'a AnswerContext,
-    constraint: AnswerConstraint,
+    constraint: Arc<AnswerConstraint>,
     call_ids: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ impl Served {
             Some(playback) if playback.forks_after().is_none() => AnswerConstraint::Free,
             _ => self.constraint(job, parser, &request, opening, caller)?,
         };
-        let stop = StopPatterns::new(&job.stop);
+        let (stop, constraint) = (StopPatterns::new(&job.stop), Arc::new(constraint));
         let principal = &caller.principal;
         Ok(ChoiceStart { job, parser, request, stop, principal, context, constraint, call_ids })
     }
@@ -252,12 +252,12 @@ impl Served {
         let of_prompt = choice % job.sampling.n.unwrap_or(1).max(1);
         let traced = context.trace().map(|_| self.traced_prompt(number, input_tokens, &prompt, of_prompt));
         let opens_turn = conversation.messages.last().is_some_and(|message| message.role == Role::User);
-        let request = |ids| -> Result<_, StartError> {
-            let made = self.generation_request(start, choice, number, ids)?;
-            Ok(GenerationRequest { affinity, opens_turn, ..made })
+        let request = GenerationRequest {
+            affinity,
+            opens_turn,
+            ..self.generation_request(start, choice, number, prompt.ids)?
         };
-        let cut = self.reasoning_cut(start, || request(prompt.ids.clone()))?;
-        let request = request(prompt.ids)?;
+        let cut = self.reasoning_cut(start, &request)?;
         Self::record_prompt(
             start,
             number,
@@ -305,7 +305,7 @@ impl Served {
     fn reasoning_cut(
         self: &Arc<Self>,
         start: &ChoiceStart<'_>,
-        request: impl FnOnce() -> Result<GenerationRequest, StartError>,
+        request: &GenerationRequest,
     ) -> Result<Option<ReasoningCut>, StartError> {
         let ends = start.job.may_cut_reasoning && start.context.playback().is_none();
         let end = start.parser.reasoning_end.as_ref().filter(|_| ends && self.source.local().is_some());
@@ -315,7 +315,8 @@ impl Served {
             None => self.tokenizer.encode_text(text),
         };
         let end = pieces.iter().map(ids).collect::<Result<Vec<_>, _>>().map_err(StartError::tokenize)?;
-        Ok(Some(ReasoningCut::new(Arc::clone(self), request()?, end.concat())))
+        let constraint = Arc::clone(&start.constraint);
+        Ok(Some(ReasoningCut::new(Arc::clone(self), request.without_mask(), constraint, end.concat())))
     }
 
     fn generation_request(
@@ -358,6 +359,7 @@ impl Served {
             ignore_eos: asked.ignore_eos,
             mask,
             constraint,
+            reasoning_budget: job.reasoning_budget.filter(|_| self.engine_keeps_budgets),
             affinity: 0,
             priority: job.priority,
             opens_turn: false,

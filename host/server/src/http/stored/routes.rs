@@ -102,12 +102,16 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
 /// step.
 pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let (store, id, owner) = (store(&app)?, named(id)?, asker.owner());
-    let response = store.response(&owner, &id).await.map_err(refusal)?;
     let handle = app.running.find(&owner, &id);
     let reasoning = handle.as_ref().and_then(|handle| handle.reasoning.get());
     let asked = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
-    asked.map_err(end_reasoning::refusal)?;
     let _turn = asker.turn(&app).await?;
+    let mut response = store.response(&owner, &id).await.map_err(refusal)?;
+    asked.map_err(end_reasoning::refusal)?;
+    if response.state == Progress::Queued {
+        // Its first events aren't stored yet.
+        response.state = Progress::Running;
+    }
     show(&app, &asker, &response)
 }
 
