@@ -30,7 +30,7 @@ async fn reasoning_ends_when_the_sockets_client_says_so() {
     socket
         .create(json!({
             "input": "What is the weather in Helsinki?", "store": false, "stream_id": "a", "temperature": 0,
-            "max_output_tokens": 2400, "logit_bias": forbidden,
+            "max_output_tokens": 2400, "logit_bias": forbidden, "reasoning": { "max_tokens": 2400 },
         }))
         .await;
     let id = until(&mut socket, "response.created").await["response"]["id"].clone();
