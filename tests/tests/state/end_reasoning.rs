@@ -72,6 +72,7 @@ async fn answer_follows_the_reasoning_that_its_client_ends() {
         assert_eq!(done("response.output_item.done"), items.len());
         let usage = &response["usage"];
         if !is_once {
+            assert_eq!(usage["input_tokens_details"]["cached_tokens"], 0, "the prompt is new: {usage}");
             assert_eq!(usage["output_tokens"], MOST);
             continue;
         }

@@ -104,10 +104,10 @@ pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, ask
     let (store, id, owner) = (store(&app)?, named(id)?, asker.owner());
     let handle = app.running.find(&owner, &id);
     let reasoning = handle.as_ref().and_then(|handle| handle.reasoning.get());
-    let asked = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
+    let stopped = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
     let _turn = asker.turn(&app).await?;
     let mut response = store.response(&owner, &id).await.map_err(refusal)?;
-    asked.map_err(end_reasoning::refusal)?;
+    stopped.map_err(end_reasoning::refusal)?;
     if response.state == Progress::Queued {
         // Its first events aren't stored yet.
         response.state = Progress::Running;
