@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Handle by which the reasoning of an answer's turn is ended. Clones are the same answer's.
 #[derive(Debug, Clone, Default)]
-pub struct ReasoningStop(Arc<Mutex<Phase>>);
+pub struct ReasoningStop(Arc<Mutex<ReasoningState>>);
 
-/// Where the answer's turn is.
+/// Where the answer's turn is in its reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Phase {
+enum ReasoningState {
     /// No turn reasons.
     #[default]
-    Elsewhere,
+    None,
     /// A turn reasons, whose reasoning can't be ended.
-    Bound,
+    Unendable,
     /// A turn reasons.
-    Reasoning,
+    Endable,
     /// A turn reasons, and is to end that.
     Asked,
 }
@@ -42,12 +42,12 @@ impl ReasoningStop {
     /// # Errors
     /// Why it doesn't come.
     pub fn ask(&self) -> Result<(), NotStopped> {
-        let mut phase = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match *phase {
-            Phase::Elsewhere => Err(NotStopped::NotReasoning),
-            Phase::Bound => Err(NotStopped::Unsupported),
-            Phase::Reasoning | Phase::Asked => {
-                *phase = Phase::Asked;
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            ReasoningState::None => Err(NotStopped::NotReasoning),
+            ReasoningState::Unendable => Err(NotStopped::Unsupported),
+            ReasoningState::Endable | ReasoningState::Asked => {
+                *state = ReasoningState::Asked;
                 Ok(())
             }
         }
@@ -55,13 +55,15 @@ impl ReasoningStop {
 
     /// Takes note of where the turn is. Returns whether it is to end its reasoning.
     pub(crate) fn look(&self, is_reasoning: bool, can_end: bool) -> bool {
-        let mut phase = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *phase = match *phase {
-            _ if !is_reasoning => Phase::Elsewhere,
-            _ if !can_end => Phase::Bound,
-            Phase::Asked => Phase::Asked,
-            Phase::Elsewhere | Phase::Bound | Phase::Reasoning => Phase::Reasoning,
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = match *state {
+            _ if !is_reasoning => ReasoningState::None,
+            _ if !can_end => ReasoningState::Unendable,
+            ReasoningState::Asked => ReasoningState::Asked,
+            ReasoningState::None | ReasoningState::Unendable | ReasoningState::Endable => {
+                ReasoningState::Endable
+            }
         };
-        *phase == Phase::Asked
+        *state == ReasoningState::Asked
     }
 }
