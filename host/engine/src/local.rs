@@ -131,7 +131,11 @@ impl Engine for LocalEngine {
         }
         request.check_constraint(&self.info.name)?;
         self.check_processors(&request.processors)?;
-        let place = self.waiting_room.enter(request.principal)?;
+        let place = if request.begun.is_empty() {
+            self.waiting_room.enter(request.principal)?
+        } else {
+            self.waiting_room.enter_again(request.principal)
+        };
         let (outlet, inlet) = outlet(request.queue, self.has_deadlines, self.inbox.notify().clone());
         let mut sequence = Sequence::new(request, self.info.context, outlet);
         sequence.place = Some(place);

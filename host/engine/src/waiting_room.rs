@@ -50,6 +50,14 @@ impl WaitingRoom {
         Ok(Place { room: self.clone(), principal, is_taken: true })
     }
 
+    /// Takes a place for a request whose output has begun, though the room may be full: it can't be
+    /// refused any more.
+    pub(crate) fn enter_again(&self, principal: u64) -> Place {
+        let mut place = Place { room: self.clone(), principal, is_taken: false };
+        place.take_again();
+        place
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, usize>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,6 +12,7 @@ use system::id_seed::Purpose;
 use system::{Clock, IdSeed};
 use turn::{CallIds, TurnEnd, TurnFailure};
 
+use crate::reasoning_stop::ReasoningStop;
 use crate::record::line::{FailureLine, FaultLine, Line, Moment};
 use crate::record::{self, Playback, RecordedInput, Recorder};
 use crate::trace::Trace;
@@ -29,6 +30,7 @@ struct Shared {
     inputs: Inputs,
     trace: Option<Trace>,
     is_probe: bool,
+    reasoning: ReasoningStop,
 }
 
 /// Where an answer's inputs come from, and go to.
@@ -70,13 +72,19 @@ impl AnswerContext {
     }
 
     fn of(seed: IdSeed, clock: Clock, inputs: Inputs, trace: Option<Trace>, is_probe: bool) -> Self {
-        Self(Arc::new(Shared { seed, clock, generations: AtomicU32::new(0), inputs, trace, is_probe }))
+        let (generations, reasoning) = (AtomicU32::new(0), ReasoningStop::default());
+        Self(Arc::new(Shared { seed, clock, generations, inputs, trace, is_probe, reasoning }))
     }
 
     /// Whether nobody asked for the answer: it is in no record and trace, and in one metric, that of
     /// probes.
     pub fn is_probe(&self) -> bool {
         self.0.is_probe
+    }
+
+    /// Ends the reasoning of the answer's turn.
+    pub fn reasoning(&self) -> &ReasoningStop {
+        &self.0.reasoning
     }
 
     /// The answer's trace, if it has one.

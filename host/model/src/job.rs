@@ -26,6 +26,8 @@ pub struct Job {
     pub echo: bool,
     /// Most tokens of reasoning, behind which it ends; `None`: no bound of its own.
     pub reasoning_budget: Option<u32>,
+    /// Whether its reasoning may be ended while it runs ([`super::ReasoningStop`]).
+    pub may_cut_reasoning: bool,
     /// Most generated tokens; `None`: as many as the context has room for.
     pub max_output_tokens: Option<u32>,
     /// Treatment of a prompt that is too long.

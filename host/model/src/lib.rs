@@ -34,6 +34,7 @@ mod options;
 mod parsers;
 mod prepared;
 mod raw;
+mod reasoning_stop;
 pub mod record;
 pub mod replay;
 mod runner;
@@ -68,6 +69,7 @@ pub use parsers::{
     CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
 };
 pub use raw::{RawStep, RawText, RawTurn};
+pub use reasoning_stop::{NotStopped, ReasoningStop};
 pub use runner::{RunnerOptions, load_runner};
 pub use served::{EffortLevel, Efforts, Model, Written, WrittenParser};
 pub use shared::SharedOptions;

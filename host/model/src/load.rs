@@ -93,6 +93,8 @@ impl Model {
             fault_policy: options.fault_policy,
             call_form: options.call_form,
             reasoning_budgets: options.reasoning_budgets.clone(),
+            engine_keeps_budgets: options.engine_keeps_budgets
+                && matches!(options.engine, EngineChoice::Remote(_)),
             source,
             defaults,
             limits: limits.clone(),

@@ -60,6 +60,8 @@ pub struct ModelOptions {
     pub engine: EngineChoice,
     /// Kind of the remote engines; `None`: each is probed.
     pub engine_kind: Option<EngineKind>,
+    /// Whether the remote engines keep budgets of reasoning, in vLLM's field.
+    pub engine_keeps_budgets: bool,
     /// API key for the remote engines.
     pub engine_key: Option<ServerKey>,
     /// File with the CA certificates to trust for remote engines instead of the system's.
@@ -107,6 +109,7 @@ impl ModelOptions {
             reasoning_budgets: Vec::new(),
             engine,
             engine_kind: None,
+            engine_keeps_budgets: false,
             engine_key: None,
             engine_ca: None,
             load_format: LoadFormat::Auto,

@@ -48,6 +48,11 @@ impl StreamText {
         pieces.collect()
     }
 
+    /// Whether the tokens so far end with a whole character.
+    pub(super) fn is_whole(&self) -> bool {
+        self.detokenizer.is_whole()
+    }
+
     /// The tokenizer.
     pub(super) fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer

@@ -79,6 +79,14 @@ impl Detokenizer {
         }
     }
 
+    /// Whether no character is left incomplete.
+    pub fn is_whole(&self) -> bool {
+        match &self.state {
+            State::Bytes { pending, .. } => pending.is_empty(),
+            State::Window { ids, shown } => ids.len() == *shown,
+        }
+    }
+
     /// Appends U+FFFD for a character that was left incomplete. Further ids may be pushed
     /// afterwards.
     pub fn flush(&mut self, out: &mut String) {

@@ -233,6 +233,7 @@ async fn one_token(
         top_logprobs: None,
         prompt_logprobs: None,
         constraint: constraint.map(Arc::new),
+        reasoning_budget: None,
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0,
         affinity: 0,

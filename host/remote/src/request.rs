@@ -18,6 +18,8 @@ pub(super) struct RemoteRequest {
     pub(super) top_logprobs: Option<u8>,
     pub(super) prompt_logprobs: Option<u8>,
     pub(super) constraint: Option<Arc<Constraint>>,
+    /// Most tokens of reasoning.
+    pub(super) reasoning_budget: Option<u32>,
     /// What compilers of schemas don't follow of the constraint's schema, unless the constraint is
     /// optional.
     pub(super) schema_gaps: SchemaGaps,
@@ -52,6 +54,7 @@ impl RemoteRequest {
             prompt_logprobs: request.prompt_logprobs,
             schema_gaps: schema.map(|json| SchemaGaps::of(&json.schema)).unwrap_or_default(),
             constraint: request.constraint,
+            reasoning_budget: request.reasoning_budget,
             cache_salt: request.cache_salt,
             affinity: request.affinity,
             priority: request.priority,

@@ -16,6 +16,11 @@ pub(super) struct EngineArguments {
     /// `/v1/completions` that takes token ids [default: auto].
     #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp", value_parser = for_model(kind))]
     engine_kind: Vec<ForModel<Option<EngineKind>>>,
+    /// Whether the engines bound reasoning themselves: `vllm` sends budgets of reasoning as
+    /// `thinking_token_budget`, which vLLM keeps where it was started with `--reasoning-config`
+    /// [default: none].
+    #[arg(long, value_name = "[NAME=]none|vllm", value_parser = for_model(keeps_budgets))]
+    engine_reasoning_budget: Vec<ForModel<bool>>,
     /// API key that is sent to the engines: an environment variable or a file that holds it.
     #[arg(long, value_name = "[NAME=]env:VARIABLE|file:PATH", value_parser = for_model(parsed::<ServerKey>))]
     engine_key: Vec<ForModel<ServerKey>>,
@@ -30,6 +35,7 @@ pub(super) struct EngineArguments {
 /// Values of the switches, by model.
 pub(super) struct PerModelEngines<'a> {
     kind: PerModel<'a, Option<EngineKind>>,
+    keeps_budgets: PerModel<'a, bool>,
     key: PerModel<'a, ServerKey>,
     ca_file: PerModel<'a, String>,
 }
@@ -47,6 +53,11 @@ impl EngineArguments {
     pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelEngines<'_>> {
         Ok(PerModelEngines {
             kind: PerModel::single("--engine-kind", &self.engine_kind, models)?,
+            keeps_budgets: PerModel::single(
+                "--engine-reasoning-budget",
+                &self.engine_reasoning_budget,
+                models,
+            )?,
             key: PerModel::single("--engine-key", &self.engine_key, models)?,
             ca_file: PerModel::single("--engine-ca", &self.engine_ca, models)?,
         })
@@ -58,12 +69,24 @@ impl PerModelEngines<'_> {
         self.kind.one(model).copied().flatten()
     }
 
+    pub(super) fn keeps_budgets(&self, model: usize) -> bool {
+        self.keeps_budgets.one(model).copied().unwrap_or(false)
+    }
+
     pub(super) fn key(&self, model: usize) -> Option<ServerKey> {
         self.key.one(model).cloned()
     }
 
     pub(super) fn ca_file(&self, model: usize) -> Option<PathBuf> {
         self.ca_file.one(model).map(PathBuf::from)
+    }
+}
+
+fn keeps_budgets(text: &str) -> Result<bool, String> {
+    match text {
+        "none" => Ok(false),
+        "vllm" => Ok(true),
+        _ => Err("expected `none` or `vllm`".to_owned()),
     }
 }
 

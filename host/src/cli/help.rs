@@ -66,7 +66,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ),
     ("Stored responses", &["store", "store_sync"]),
     ("Records of answers", &["record", "record_failed", "record_sample", "redact", "inspect"]),
-    ("Remote engines", &["engine_kind", "engine_key", "engine_ca"]),
+    ("Remote engines", &["engine_kind", "engine_reasoning_budget", "engine_key", "engine_ca"]),
     ("Tools that the server runs", &["mcp_request_urls"]),
     (
         "Access and logs",

@@ -183,6 +183,7 @@ impl ModelArguments {
                 reasoning_budgets: budgets.all(model).cloned().collect(),
                 engine: engines[model].clone(),
                 engine_kind: remote.kind(model),
+                engine_keeps_budgets: remote.keeps_budgets(model),
                 engine_key: remote.key(model),
                 engine_ca: remote.ca_file(model),
                 load_format: load.load_format(model),

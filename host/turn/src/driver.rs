@@ -107,6 +107,11 @@ impl<P: StreamParser> Turn<P> {
         self.feed.stream.held_draft()
     }
 
+    /// Whether the turn is inside its reasoning, of which something was shown or held.
+    pub fn is_reasoning(&self) -> bool {
+        self.feed.stream.is_reasoning()
+    }
+
     /// Counts of the tokens fed by `step` (pieces with an id) whose first byte is settled; after
     /// `finish`, counts of all of them, including the one that ended the turn if it was a marker.
     pub fn tokens(&self) -> TokenCounts {

@@ -115,6 +115,12 @@ impl Ledger {
         }
     }
 
+    /// Whether reasoning is open, or a call inside of it.
+    pub(super) fn is_reasoning(&self) -> bool {
+        let is_drafting = self.draft.as_ref().is_some_and(|draft| draft.readings.is_none());
+        is_drafting || self.items.kind() == OpenKind::Reasoning
+    }
+
     /// Ends the draft's reasoning, if there is a draft, at a marker of `marker` bytes that were
     /// perhaps dropped already.
     pub(super) fn end_draft(&mut self, marker: usize, out: &mut TurnEvents) -> Result<(), StepError> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::fake_engine::{Action, FakeEngine, Identity, head, whole};
 
-use crate::setup::server_for;
+use crate::setup::{server_for, start};
 
 const CALL: &str = "<think>\n\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
 
@@ -115,4 +115,34 @@ async fn half_followed_schema_is_refused_by_its_keyword() {
     assert_eq!(answer.status, 200, "{:?}", answer.body);
     assert_eq!(engine.received.requests()[0]["json_schema"], schema(&followed));
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn budget_of_reasoning_is_sent_where_the_operator_says_that_it_is_kept() {
+    let budget = |body: &Value| body["sampling_params"]["thinking_token_budget"].clone();
+    for keeps in [true, false] {
+        let engine = FakeEngine::start(|_, _| vec![Action::Send(whole(CALL))]).await;
+        let server = start(&engine.url(), |setup| {
+            setup.model.engine_keeps_budgets = keeps;
+            setup.model.reasoning_budgets = vec![("low".to_owned(), 5)];
+        })
+        .await;
+        let asked = json!({ "model": "qwen3-tiny", "input": "Hi" });
+        for (extra, sent, is_asked) in [
+            (json!({ "max_tokens": 7 }), json!(7), true),
+            (json!({ "effort": "low" }), json!(5), false),
+            (json!({ "effort": "high" }), Value::Null, false),
+        ] {
+            let mut asked = asked.clone();
+            asked["reasoning"] = extra;
+            let answer = post(server.address, "/v1/responses", &asked).await;
+            let warning = answer.headers.get("x-sluice-warning").map(|line| line.to_str().expect("ASCII"));
+            let expected = "reasoning has no bound: the engine makes masks itself";
+            assert_eq!(warning, (is_asked && !keeps).then_some(expected));
+            let bodies = engine.received.requests();
+            let last = bodies.last().expect("a request");
+            assert_eq!(budget(last), if keeps { sent } else { Value::Null });
+        }
+        server.stop().await;
+    }
 }

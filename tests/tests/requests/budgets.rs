@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
+/// A model whose format can't write every name.
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/models/gpt-oss-tiny");
 /// Tokens of reasoning of the embedded model's answer where nothing bounds them.
 const THOUGHTS: u64 = 25;
 
@@ -102,6 +104,42 @@ async fn operator_bounds_reasoning_by_effort() {
     ] {
         let (tokens, _) = answered(&server, path, &merged(body.clone(), &extra), usage).await;
         assert!((least..=most).contains(&tokens), "{extra}: {tokens}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn budget_has_the_other_protocols_names_too() {
+    let server = TestServer::start(Setup::default()).await;
+    let [(responses, of_responses, usage), (chat, of_chat, chat_usage), _] = requests(None);
+    for (path, body, usage, extra) in [
+        (responses, &of_responses, usage, json!({ "thinking_token_budget": 4 })),
+        (chat, &of_chat, chat_usage, json!({ "reasoning": { "max_tokens": 4 } })),
+    ] {
+        let (tokens, _) = answered(&server, path, &merged(body.clone(), &extra), usage).await;
+        assert!((1..=4).contains(&tokens), "{path}: {tokens}");
+    }
+    server.stop().await;
+}
+
+/// A tool whose name the format can't write: the reasoning has no grammar.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn budget_without_a_grammar_is_said() {
+    let setup = Setup::default();
+    let model = ModelOptions { model: Some(MODEL.to_owned()), engine: EngineChoice::Local, ..setup.model };
+    let server = TestServer::start(Setup { model, ..setup }).await;
+    let body = |name: &str| {
+        let tool = json!({ "type": "function", "name": name, "parameters": { "type": "object" } });
+        json!({ "model": "gpt-oss-tiny", "input": "Hello!", "max_output_tokens": 8, "tools": [tool],
+            "reasoning": { "max_tokens": 4 } })
+    };
+    for (name, line) in [
+        ("get_weather", None),
+        ("a:b", Some("reasoning has no bound: tool `a:b`: the name can't be written in this format")),
+    ] {
+        let answer = post(server.address, "/v1/responses", &body(name)).await;
+        let warning = answer.headers.get("x-sluice-warning").map(|value| value.to_str().expect("ASCII"));
+        assert_eq!((answer.status.as_u16(), warning), (200, line), "{name}");
     }
     server.stop().await;
 }

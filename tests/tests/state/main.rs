@@ -5,6 +5,7 @@ mod background;
 mod chains;
 mod conversations;
 mod durability;
+mod end_reasoning;
 mod faults;
 mod owners;
 mod paid;

@@ -9,6 +9,9 @@ use crate::tools::{ALLOWED_TOOLS, CUSTOM, FUNCTION, TOOL_CHOICE, TOOLS};
 /// All tables of the endpoint's fields.
 pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING, structured_outputs::FIELDS];
 
+/// The effort as a field of `reasoning`.
+pub(super) const REASONING_EFFORT_OPTION: Field<OneOf> = Field::new("effort", "").of(EFFORTS);
+
 table! {
     pub(super) FIELDS {
         NEW_TURN: Field<bool> =
@@ -49,6 +52,9 @@ table! {
         CACHE_KEY;
         Row::ignored("prompt_cache_options", "prefixes are always cached");
         Row::ignored("prompt_cache_retention", "prefixes are always cached");
+        REASONING_OPTIONS: Field<Object<'_>> =
+            Field::new("reasoning", "the other way to say `reasoning_effort` and `thinking_token_budget`, which win (as in OpenRouter)")
+                .of(Shape::Object(&[REASONING_EFFORT_OPTION.row(), REASONING_BUDGET.row()]));
         REASONING_EFFORT: Field<OneOf> =
             Field::new("reasoning_effort", "an argument of the chat template; `none` also sets `enable_thinking` to `false`")
                 .of(EFFORTS);

@@ -123,11 +123,20 @@ fn check_modalities(body: &Object<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Most tokens of reasoning, by the field of vLLM or that of `thinking`.
+/// Most tokens of reasoning, by the field of vLLM, that of `thinking` or that of `reasoning`.
 fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
     let of_thinking = |thinking: Object<'_>| thinking.get(fields::BUDGET_TOKENS);
-    let other = body.get(fields::THINKING)?.map_or(Ok(None), of_thinking)?;
-    Ok(body.get(fields::THINKING_BUDGET)?.or(other))
+    let of_reasoning = |reasoning: Object<'_>| reasoning.get(fields::REASONING_BUDGET);
+    let thinking = body.get(fields::THINKING)?.map_or(Ok(None), of_thinking)?;
+    let reasoning = body.get(fields::REASONING_OPTIONS)?.map_or(Ok(None), of_reasoning)?;
+    Ok(body.get(fields::THINKING_BUDGET)?.or(thinking).or(reasoning))
+}
+
+/// The effort, by its field or that of `reasoning`.
+fn effort<'a>(body: &'a Object<'a>) -> Result<Option<&'a str>, ApiError> {
+    let of_reasoning = |reasoning: Object<'a>| reasoning.get(fields::REASONING_EFFORT_OPTION);
+    let other = body.get(fields::REASONING_OPTIONS)?.map_or(Ok(None), of_reasoning)?;
+    Ok(body.get(fields::REASONING_EFFORT)?.or(other))
 }
 
 /// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
@@ -135,7 +144,7 @@ fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let effort = body.get(fields::REASONING_EFFORT)?;
+    let effort = effort(body)?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
     options::add_verbosity(&mut arguments, body.get(fields::VERBOSITY)?);
     options::add_budget(&mut arguments, budget(body)?);

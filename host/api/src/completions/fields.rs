@@ -32,6 +32,7 @@ table! {
         STREAM;
         STREAM_OPTIONS;
         Row::refused("suffix", &["\"end\""], "the model writes behind a text, not inside one: leave it out");
+        THINKING_BUDGET.note("passed to remote engines that keep it (`--engine-reasoning-budget`), else named in `x-sluice-warning`");
         Row::ignored("user", "about the user, for abuse");
     }
 }

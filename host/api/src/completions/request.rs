@@ -66,6 +66,7 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
             response_grammar,
             ..Demand::default()
         },
+        reasoning_budget: body.get(fields::THINKING_BUDGET)?,
         sampling: SamplingRequest {
             n: Some(n),
             ..options::sampling(body, max_output_tokens, &defaults.limits)?

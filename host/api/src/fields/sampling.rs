@@ -142,6 +142,11 @@ pub(crate) const THINKING_BUDGET: Field<u32> = Field::new(
     "thinking_token_budget",
     "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in vLLM)",
 );
+/// The same as a field of an object about reasoning.
+pub(crate) const REASONING_BUDGET: Field<u32> = Field::new(
+    "max_tokens",
+    "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in OpenRouter)",
+);
 /// The same as a field of an object about thinking.
 pub(crate) const BUDGET_TOKENS: Field<u32> = Field::new(
     "budget_tokens",

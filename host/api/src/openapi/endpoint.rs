@@ -19,6 +19,8 @@ pub(crate) struct Endpoint {
     pub(super) summary: &'static str,
     /// Whether the connection becomes a WebSocket, of which the document can't tell more.
     pub(super) upgrades: bool,
+    /// Whether a response may be where the request makes no sense.
+    pub(super) conflicts: bool,
     /// Whether the endpoint needs no API key.
     pub(super) open: bool,
     /// The fields of the request's body, if it has one.
@@ -62,6 +64,7 @@ impl Endpoint {
         id: "",
         summary: "",
         upgrades: false,
+        conflicts: false,
         open: false,
         request: None,
         query: &[],
@@ -93,6 +96,9 @@ impl Endpoint {
                 ("400", "The path is not UTF-8, or the query is wrong."),
                 ("404", "No such model, or nothing is stored under the id."),
             ]);
+        }
+        if self.conflicts {
+            all.push(("409", "The response isn't where this can be done: it goes on unchanged."));
         }
         if self.upgrades {
             all.extend([

@@ -65,6 +65,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         ..Endpoint::NEW
     },
     Endpoint {
+        path: "/v1/responses/{id}/end_reasoning",
+        id: "endReasoning",
+        summary: "Ends the reasoning of a stored response that runs, which goes on with its answer",
+        answer: responses::schema::object,
+        conflicts: true,
+        ..Endpoint::NEW
+    },
+    Endpoint {
         method: "get",
         path: "/v1/responses/{id}/input_items",
         id: "listInputItems",

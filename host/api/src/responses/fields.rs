@@ -76,6 +76,7 @@ table! {
         Row::ignored("stream_id", "of a WebSocket's requests");
         STREAM_OPTIONS: Field<Object<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
         ANSWER_TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
+        THINKING_BUDGET;
         TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
             Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICE_KINDS, common: &[], others: None }),
@@ -129,8 +130,7 @@ table! {
     pub(super) REASONING_FIELDS {
         Row::ignored("context", "the model's chat template decides which reasoning it sees again");
         EFFORT;
-        BUDGET: Field<u32> =
-            Field::new("max_tokens", "most tokens of reasoning, behind which it ends; 0: the model is asked not to think (as in OpenRouter)");
+        REASONING_BUDGET;
         Row::warned("mode", "there is one");
         OLDER_SUMMARY: Field<&str> = Field::new("generate_summary", "the older name of `summary`").of(SUMMARIES);
         SUMMARY: Field<&str> =

@@ -9,6 +9,7 @@ mod compaction;
 mod configuration;
 mod continuation;
 mod echo;
+pub mod end_reasoning;
 mod ending;
 mod events;
 pub(crate) mod fields;

@@ -97,6 +97,7 @@ pub(crate) fn parse(
         },
         template_arguments: template_arguments(body, &echo, defaults)?,
         reasoning_budget: budget(body)?,
+        may_cut_reasoning: true,
         sampling: options::sampling(body, echo.max_output_tokens, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
@@ -166,9 +167,11 @@ impl Include {
     }
 }
 
-/// Most tokens of reasoning.
+/// Most tokens of reasoning, by the field of vLLM or that of `reasoning`.
 fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
-    body.get(fields::REASONING)?.map_or(Ok(None), |reasoning| reasoning.get(fields::BUDGET))
+    let of_reasoning = |reasoning: Object<'_>| reasoning.get(fields::REASONING_BUDGET);
+    let other = body.get(fields::REASONING)?.map_or(Ok(None), of_reasoning)?;
+    Ok(body.get(fields::THINKING_BUDGET)?.or(other))
 }
 
 /// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those

@@ -4,10 +4,10 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::fields;
 use super::lane::to_bytes;
 pub use super::lane::{StreamId, of_lane};
 use super::steer::SteerRequest;
+use super::{end_reasoning, fields};
 use crate::error::ApiError;
 use crate::json::{Field, Object};
 
@@ -32,6 +32,8 @@ pub enum ClientEvent {
     Processed,
     /// `response.steer`
     Steer(SteerRequest),
+    /// `response.end_reasoning`: the response whose reasoning is to end.
+    EndReasoning(String),
 }
 
 /// An event that can't be used, and the lane that it named.
@@ -67,8 +69,10 @@ impl ClientEvent {
             }
             "response.processed" => Ok(Self::Processed),
             "response.steer" => Ok(Self::Steer(SteerRequest::read(body))),
+            "response.end_reasoning" => Ok(Self::EndReasoning(end_reasoning::read(body)?)),
             _ => {
-                let what = "expected response.create, response.processed or response.steer";
+                let what =
+                    "expected response.create, response.processed, response.steer or response.end_reasoning";
                 Err(body.at(fields::TYPE).invalid(what))
             }
         }

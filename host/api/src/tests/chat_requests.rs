@@ -125,6 +125,25 @@ fn options_reach_the_job() {
 }
 
 #[test]
+fn effort_and_budget_are_read_from_all_their_fields() {
+    for (extra, effort, budget) in [
+        (json!({ "reasoning": { "effort": "low", "max_tokens": 7 } }), Some("low"), Some(7)),
+        (json!({ "reasoning": { "effort": "low" }, "reasoning_effort": "high" }), Some("high"), None),
+        (
+            json!({ "reasoning": { "max_tokens": 7 }, "thinking": { "type": "enabled", "budget_tokens": 6 } }),
+            None,
+            Some(6),
+        ),
+        (json!({ "reasoning": { "max_tokens": 7 }, "thinking_token_budget": 5 }), None, Some(5)),
+    ] {
+        let (job, warnings) = job(chat::read, &with(&extra));
+        let told = job.template_arguments.iter().find(|(name, _)| name == "reasoning_effort");
+        assert_eq!(told.and_then(|(_, effort)| effort.as_str()), effort, "{extra}");
+        assert_eq!((job.reasoning_budget, warnings), (budget, Vec::<String>::new()), "{extra}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_refused_by_name() {
     for (extra, start) in [
         (json!({ "n": 17 }), "n: expected an integer from 1 to 16, got 17"),

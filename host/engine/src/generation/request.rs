@@ -17,7 +17,7 @@ pub struct GenerationRequest {
     pub prompt: Vec<u32>,
     /// Tokens that were generated already, behind the prompt: the sequence goes on with the next
     /// one, and reports none of them. The mask was advanced by them. Only the local engine takes
-    /// them.
+    /// them, and lets the sequence go on before those that haven't begun, as a preempted one.
     pub begun: Vec<u32>,
     /// Maximum number of tokens that are still to be generated: at least 1, or 0 where the prompt is
     /// scored and has several tokens.
@@ -44,6 +44,8 @@ pub struct GenerationRequest {
     /// Constraint as source, for engines that make their own masks. An engine that doesn't support
     /// it refuses the request, unless the constraint is optional.
     pub constraint: Option<Arc<Constraint>>,
+    /// Most tokens of reasoning, for remote engines that keep such a bound themselves.
+    pub reasoning_budget: Option<u32>,
     /// Principal (API key) that the request belongs to. The local engine is fair among principals.
     pub principal: u64,
     /// Salt of the prefix cache. Requests with different salts share no KV blocks, and so learn
@@ -87,6 +89,7 @@ impl GenerationRequest {
             prompt_logprobs: None,
             mask: None,
             constraint: None,
+            reasoning_budget: None,
             principal: 0,
             cache_salt: 0,
             affinity: 0,
@@ -94,6 +97,21 @@ impl GenerationRequest {
             opens_turn: false,
             queue,
             traceparent: None,
+        }
+    }
+
+    /// The same request without its mask, which serves one sequence.
+    #[must_use]
+    pub fn without_mask(&self) -> Self {
+        Self {
+            prompt: self.prompt.clone(),
+            begun: self.begun.clone(),
+            processors: self.processors.clone(),
+            stop_ids: Arc::clone(&self.stop_ids),
+            mask: None,
+            constraint: self.constraint.clone(),
+            traceparent: self.traceparent.clone(),
+            ..*self
         }
     }
 

@@ -130,8 +130,14 @@ impl Scheduler {
         self.step_at = Some(at);
     }
 
-    /// Queues a sequence.
-    pub(crate) fn add(&mut self, sequence: Sequence) {
+    /// Queues a sequence. One whose output has begun elsewhere waits among the preempted ones.
+    pub(crate) fn add(&mut self, mut sequence: Sequence) {
+        if sequence.tokens.len() > sequence.prompt {
+            sequence.admission = self.admitted;
+            self.admitted += 1;
+            sequence.outlet.begin();
+            return self.preempted.push(sequence);
+        }
         let begun = self.running.iter().chain(&self.preempted).map(|one| one.principal);
         self.queue.push(sequence, self.now, begun);
     }

@@ -69,6 +69,17 @@ fn requests_begin_in_order_and_principals_take_turns() {
 }
 
 #[test]
+fn output_that_has_begun_goes_on_before_new_requests() {
+    let mut rig = rig(100, 1);
+    let running = rig.submit(ask(1, 10, 3, 2));
+    rig.step();
+    let new = rig.submit(ask(1, 11, 3, 2));
+    let begun = rig.submit(GenerationRequest { begun: vec![1, 2], ..ask(1, 12, 3, 2) });
+    assert_eq!(order_from(&mut rig, 1), [12, 11]);
+    drop((running, new, begun));
+}
+
+#[test]
 fn time_that_a_principal_did_not_use_is_not_saved_up() {
     for late_first in [true, false] {
         let mut rig = rig(100, 1);

@@ -96,6 +96,10 @@ fn too_many_waiting_are_refused_until_one_leaves() {
     }
     assert_eq!(engine.stats().waiting, 2);
     assert_eq!(engine.submit(ask(4)).unwrap_err(), SubmitError::Busy(2));
+    // What has begun elsewhere is refused no more.
+    let begun = GenerationRequest { begun: vec![1, 2], ..request([5], 3) };
+    let (tokens, _) = runtime().block_on(read(engine.submit(begun).unwrap()));
+    assert_eq!(tokens.len(), 3);
     held.clear();
     wait(&engine, |stats| stats.cancelled == 3);
     let (tokens, _) = runtime().block_on(read(engine.submit(request([1], 3)).unwrap()));

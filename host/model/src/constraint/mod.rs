@@ -174,16 +174,26 @@ impl Model {
 
     /// Line on the budget of reasoning that isn't kept.
     pub(super) fn unkept_budget(&self, job: &Job) -> Option<String> {
-        job.reasoning_budget?;
+        job.reasoning_budget.filter(|_| !self.served.engine_keeps_budgets)?;
         let parser = self.served.parsers.current();
         let can_end = parser.template().is_some() && parser.reasoning_end.is_some();
         let is_demanding = self.takes_masks() && job.demanding_field().is_some();
         let why = match self.takes_a_form(job) {
-            Err(why) if !is_demanding => why,
-            _ if can_end => return None,
-            _ => "the model's parser knows no end of reasoning for it",
+            Err(why) if !is_demanding => why.to_owned(),
+            _ if !can_end => "the model's parser knows no end of reasoning for it".to_owned(),
+            // What is demanded and can't be followed is refused.
+            _ if is_demanding => return None,
+            _ => self.no_bounding_grammar(job, &parser)?,
         };
         Some(format!("reasoning has no bound: {why}"))
+    }
+
+    /// Why the format has no grammar that bounds the reasoning of a job, such as for a tool's name.
+    fn no_bounding_grammar(&self, job: &Job, parser: &ParserBinding) -> Option<String> {
+        let call_form = self.served.call_form;
+        let demand = Demand { call_form, bounds_reasoning: true, ..job.demand.clone() };
+        let reason = parser.grammar(&demand).err()?.replace('"', "`");
+        Some(reason.split(' ').map(printable).collect::<Vec<_>>().join(" "))
     }
 }
 

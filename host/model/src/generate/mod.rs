@@ -3,13 +3,16 @@
 //! Invariant: `next` returns the end exactly once, and by then every item is closed, whatever has
 //! failed.
 
+mod reasoning_cut;
 mod reports;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use engine::{Finish, Generation, Step, SubmitError, Token};
+use futures_util::future::BoxFuture;
 
+pub(super) use self::reasoning_cut::ReasoningCut;
 use self::reports::{report_dropped, report_fault, report_malformed};
 use super::answer_context::{AnswerContext, GenerationNumber};
 use super::echo::{Echo, PendingEcho};
@@ -96,6 +99,10 @@ pub struct TurnStream {
     trace: Option<Box<TurnTrace>>,
     /// The parser's fault, for the trace.
     fault: Option<String>,
+    /// What ends the reasoning if somebody asks for that, where it can be ended.
+    cut: Option<Box<ReasoningCut>>,
+    /// The cut under way.
+    cutting: Option<BoxFuture<'static, Option<Generation>>>,
 }
 
 impl TurnStream {
@@ -122,6 +129,8 @@ impl TurnStream {
             context,
             trace: None,
             fault: None,
+            cut: None,
+            cutting: None,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -140,6 +149,11 @@ impl TurnStream {
     /// Counts for metrics what the turn takes.
     pub(super) fn metered(self, meter: TurnMeter) -> Self {
         Self { meter: Some(meter), ..self }
+    }
+
+    /// Has `cut` end the reasoning, if somebody asks for that while it runs.
+    pub(super) fn with_cut(self, cut: Option<ReasoningCut>) -> Self {
+        Self { cut: cut.map(Box::new), ..self }
     }
 
     /// Sets the prompt to show before the answer.
@@ -186,15 +200,37 @@ impl TurnStream {
     /// Waits for the engine's next step and appends its events; returns the end with the last ones.
     /// Cancel safe: no step is lost if the future is dropped before it is ready.
     pub async fn next(&mut self, out: &mut TurnEvents) -> Option<EndedTurn> {
+        self.cut().await;
         let Some(step) = self.generation.next().await else {
             tracing::error!("the engine ended a generation without saying so");
             return Some(self.abort(failure::of_engine(), out));
         };
         let ended = self.step(step, out);
-        if let Some(ended) = &ended {
-            self.meter_end(&ended.end);
+        match &ended {
+            Some(ended) => self.meter_end(&ended.end),
+            None => self.look_for_cut(),
         }
         ended
+    }
+
+    /// Waits for the cut of the reasoning that is under way, if one is.
+    async fn cut(&mut self) {
+        let Some(cutting) = &mut self.cutting else { return };
+        let cut = cutting.await;
+        self.cutting = None;
+        if let Some(generation) = cut {
+            self.generation = generation;
+        }
+    }
+
+    /// Says whether the turn reasons, and begins to cut that if somebody has asked for it.
+    fn look_for_cut(&mut self) {
+        let State::Running(turn) = &self.state else { return };
+        let can_cut = self.cut.as_ref().is_some_and(|cut| cut.has_room());
+        let is_asked = self.context.0.reasoning().look(turn.is_reasoning(), can_cut);
+        if is_asked && self.text.is_whole() {
+            self.cutting = self.cut.as_ref().map(|cut| cut.begin(self.context.clone()));
+        }
     }
 
     fn meter_end(&mut self, end: &TurnEnd) {
@@ -233,6 +269,9 @@ impl TurnStream {
     fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
         if let Some(meter) = &mut self.meter {
             meter.step(&step);
+        }
+        if let Some(cut) = &mut self.cut {
+            cut.step(&step);
         }
         if let Some(pending) = self.pending_echo.take() {
             self.echo = Some(self.text.echo(pending, step.prompt_tokens));
@@ -285,6 +324,9 @@ impl TurnStream {
             if let Some(raw) = &mut self.tokens {
                 raw.step(tokens);
             }
+            if let Some(cut) = &mut self.cut {
+                cut.told(tokens);
+            }
             flow = turn.step(&self.text.pieces(tokens), out);
         }
         flow
@@ -327,6 +369,7 @@ impl TurnStream {
         report_malformed(&self.model, turn.malformed_calls());
         report_dropped(&self.model, turn.dropped_calls());
         self.usage.reasoning_tokens = turn.tokens().reasoning;
+        let _ = self.context.0.reasoning().look(false, false);
         EndedTurn { end, usage: self.usage }
     }
 }

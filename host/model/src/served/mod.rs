@@ -61,6 +61,8 @@ pub(super) struct Served {
     pub(super) call_form: CallForm,
     /// Most tokens of reasoning by effort, where a request sets no bound.
     pub(super) reasoning_budgets: Vec<(String, u32)>,
+    /// Whether the remote engines bound reasoning themselves.
+    pub(super) engine_keeps_budgets: bool,
     pub(super) source: TokenSource,
     /// Compiler of grammars for this model's tokenizer, for constrained answers.
     pub(super) grammars: Arc<Grammars>,
@@ -286,9 +288,15 @@ impl Model {
     /// it is.
     fn held(&self, mut job: Job) -> Result<Job, StartError> {
         self.check(&job)?;
-        if self.context.playback().is_none() && self.takes_a_form(&job).is_ok() {
-            job.demand.call_form = self.served.call_form;
+        if self.context.playback().is_some() {
+            return Ok(job);
+        }
+        let takes_a_form = self.takes_a_form(&job).is_ok();
+        if takes_a_form || self.served.engine_keeps_budgets {
             job.reasoning_budget = job.reasoning_budget.or_else(|| self.served.budget_by_effort(&job));
+        }
+        if takes_a_form {
+            job.demand.call_form = self.served.call_form;
             job.demand.bounds_reasoning = job.reasoning_budget.is_some();
         }
         Ok(job)
@@ -321,7 +329,7 @@ impl Model {
     /// that.
     pub(super) async fn prepare<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
+        work: impl FnOnce(&Arc<Served>, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<T, StartError> {
         self.prepare_in_place(Lane::Free, work).await.map(|(done, _)| done)
     }
@@ -331,7 +339,7 @@ impl Model {
     async fn prepare_in_place<T: Send + 'static>(
         &self,
         lane: Lane,
-        work: impl FnOnce(&Served, &Caller) -> Result<T, StartError> + Send + 'static,
+        work: impl FnOnce(&Arc<Served>, &Caller) -> Result<T, StartError> + Send + 'static,
     ) -> Result<(T, Option<Place>), StartError> {
         let served = Arc::clone(&self.served);
         let caller = Caller::new(self.principal.clone(), self.meter.clone());

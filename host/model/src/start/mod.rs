@@ -18,7 +18,7 @@ use super::choices::Choices;
 use super::constraint::AnswerConstraint;
 use super::echo::PendingEcho;
 use super::error::StartError;
-use super::generate::TurnStream;
+use super::generate::{ReasoningCut, TurnStream};
 use super::job::{Beginning, Job, RawPrompt, Truncation};
 use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
@@ -62,14 +62,14 @@ struct ChoiceStart<'a> {
     stop: StopPatterns,
     principal: &'a Principal,
     context: &'a AnswerContext,
-    constraint: AnswerConstraint,
+    constraint: Arc<AnswerConstraint>,
     call_ids: Vec<String>,
 }
 
 impl Served {
     /// Starts the first choice of the job's first prompt.
     pub(super) fn turn(
-        &self,
+        self: &Arc<Self>,
         job: Job,
         caller: &Caller,
         context: &AnswerContext,
@@ -82,7 +82,7 @@ impl Served {
 
     /// Starts all choices of the job.
     pub(super) fn choices(
-        &self,
+        self: &Arc<Self>,
         job: Job,
         caller: &Caller,
         context: &AnswerContext,
@@ -160,7 +160,7 @@ impl Served {
             Some(playback) if playback.forks_after().is_none() => AnswerConstraint::Free,
             _ => self.constraint(job, parser, &request, opening, caller)?,
         };
-        let stop = StopPatterns::new(&job.stop);
+        let (stop, constraint) = (StopPatterns::new(&job.stop), Arc::new(constraint));
         let principal = &caller.principal;
         Ok(ChoiceStart { job, parser, request, stop, principal, context, constraint, call_ids })
     }
@@ -236,7 +236,7 @@ impl Served {
 
     /// Starts one choice; `choice` is its index in the job.
     fn begin(
-        &self,
+        self: &Arc<Self>,
         start: &ChoiceStart<'_>,
         choice: u32,
         PreparedPrompt { prompt, conversation, affinity, written }: PreparedPrompt,
@@ -257,6 +257,7 @@ impl Served {
             opens_turn,
             ..self.generation_request(start, choice, number, prompt.ids)?
         };
+        let cut = self.reasoning_cut(start, &request)?;
         Self::record_prompt(
             start,
             number,
@@ -279,6 +280,7 @@ impl Served {
         let context = ((*context).clone(), number);
         Ok(TurnStream::new(label, generation, text, start, input_tokens, tokens, context)
             .traced(traced)
+            .with_cut(cut)
             .with_echo(echo)
             .metered(meter))
     }
@@ -296,6 +298,25 @@ impl Served {
             0 => traced.with_text(&self.tokenizer, &prompt.ids, &prompt.authors),
             later => traced.with_text_of(number.saturating_sub(later)),
         }
+    }
+
+    /// What can end the turn's reasoning while it runs, where the job allows that, this process's
+    /// engine writes the turn, and the parser knows the end of reasoning.
+    fn reasoning_cut(
+        self: &Arc<Self>,
+        start: &ChoiceStart<'_>,
+        request: &GenerationRequest,
+    ) -> Result<Option<ReasoningCut>, StartError> {
+        let ends = start.job.may_cut_reasoning && start.context.playback().is_none();
+        let end = start.parser.reasoning_end.as_ref().filter(|_| ends && self.source.local().is_some());
+        let Some(pieces) = end else { return Ok(None) };
+        let ids = |(id, text): &(Option<u32>, String)| match id {
+            Some(id) => Ok(vec![*id]),
+            None => self.tokenizer.encode_text(text),
+        };
+        let end = pieces.iter().map(ids).collect::<Result<Vec<_>, _>>().map_err(StartError::tokenize)?;
+        let constraint = Arc::clone(&start.constraint);
+        Ok(Some(ReasoningCut::new(Arc::clone(self), request.without_mask(), constraint, end.concat())))
     }
 
     fn generation_request(
@@ -338,6 +359,7 @@ impl Served {
             ignore_eos: asked.ignore_eos,
             mask,
             constraint,
+            reasoning_budget: job.reasoning_budget.filter(|_| self.engine_keeps_budgets),
             affinity: 0,
             priority: job.priority,
             opens_turn: false,

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::logprobs::Position;
-use super::vllm_params::{check_banned, check_priority};
+use super::vllm_params::{check_banned, check_no_budget, check_priority};
 use super::{Chunk, Unsupported, Wire, WireEnd, WireFault, WireReader};
 use crate::facts::Facts;
 use crate::request::RemoteRequest;
@@ -73,6 +73,7 @@ impl Wire for LlamaCpp {
 
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
         check_banned(request)?;
+        check_no_budget(request)?;
         check_priority(request, facts)?;
         Unsupported::check_scores(request)?;
         let processors = &request.processors;

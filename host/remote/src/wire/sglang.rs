@@ -11,7 +11,7 @@ use engine::{Constraint, JsonBegins, Logprobs};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::vllm_params::{biases, check_banned, check_priority};
+use super::vllm_params::{biases, check_banned, check_no_budget, check_priority};
 use super::{Chunk, Unsupported, Wire, WireEnd, WireFault, WireReader};
 use crate::facts::Facts;
 use crate::request::RemoteRequest;
@@ -89,6 +89,7 @@ impl Wire for Sglang {
 
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
         check_banned(request)?;
+        check_no_budget(request)?;
         check_priority(request, facts)?;
         Unsupported::check_scores(request)?;
         let temperature = request.sampling.temperature;

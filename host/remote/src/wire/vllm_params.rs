@@ -39,6 +39,9 @@ pub(super) struct SamplingFields<'a> {
     logprobs: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_outputs: Option<StructuredOutputs<'a>>,
+    /// Needs `--reasoning-config` of vLLM, which refuses it otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_token_budget: Option<u32>,
 }
 
 /// vLLM's `StructuredOutputsParams`, of which exactly one field is set.
@@ -76,6 +79,7 @@ impl<'a> SamplingFields<'a> {
                 .constraint
                 .as_deref()
                 .and_then(|constraint| structured_outputs(constraint, facts)),
+            thinking_token_budget: request.reasoning_budget,
         }
     }
 }
@@ -121,6 +125,17 @@ pub(super) fn check_banned(request: &RemoteRequest) -> Result<(), Unsupported> {
         Some(_) => Ok(()),
         None => Unsupported::new("bad_words", "bans single tokens only, and one of these texts has several"),
     }
+}
+
+/// Refuses a bound on reasoning, of which only vLLM has a field.
+pub(super) fn check_no_budget(request: &RemoteRequest) -> Result<(), Unsupported> {
+    if request.reasoning_budget.is_none() {
+        return Ok(());
+    }
+    Unsupported::new(
+        "thinking_token_budget",
+        "keeps no budget of reasoning: the server was told that it does (--engine-reasoning-budget)",
+    )
 }
 
 pub(super) fn check_priority(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {

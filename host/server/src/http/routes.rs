@@ -72,6 +72,7 @@ fn keyed() -> Vec<Route> {
         post_at("/v1/responses/compact", compact),
         at(&["get", "delete"], "/v1/responses/{id}", get(stored::one).delete(stored::delete)),
         post_at("/v1/responses/{id}/cancel", stored::cancel),
+        post_at("/v1/responses/{id}/end_reasoning", stored::end_reasoning),
         get_at("/v1/responses/{id}/input_items", stored::input_items),
         post_at("/v1/conversations", conversations::create),
         at(

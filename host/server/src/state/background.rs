@@ -13,7 +13,7 @@ use crate::accept::body::{self, COPIES, CheckedBody};
 use crate::accept::caller::Caller;
 use crate::answer::{Answer, Journal, Progress, Unstored};
 use crate::state::ending::{end, folded_log};
-use crate::state::keeping::StoreKeeper;
+use crate::state::keeping::kept;
 use crate::state::reads::paid;
 use crate::state::request::StoredRequest;
 use crate::state::store_error::refusal;
@@ -75,8 +75,7 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
         Ok((mut answer, next)) => {
             let progress = place.progress.clone();
             let journal = Journal::new(Arc::clone(&store), claimed.lease.clone(), next, progress.clone());
-            answer.withdrawn_by(&place.withdrawn);
-            answer.kept_by(Box::new(StoreKeeper { store, place }));
+            let _ = kept(&mut answer, &store, place);
             if let Err(Unstored { last, is_open }) = answer.run_stored(journal).await {
                 let last = Arc::new(last);
                 if is_open {

@@ -97,6 +97,7 @@ pub(crate) async fn entered(app: &App, creating: Reply<Lease>) -> Result<Running
 pub(crate) fn kept(answer: &mut Answer, store: &Arc<dyn Store>, place: RunningPlace) -> CancellationToken {
     let withdrawn = place.withdrawn.clone();
     answer.withdrawn_by(&withdrawn);
+    let _ = place.reasoning.set(answer.reasoning().clone());
     answer.kept_by(Box::new(StoreKeeper { store: Arc::clone(store), place }));
     withdrawn
 }

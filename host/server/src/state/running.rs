@@ -7,13 +7,14 @@
 //! nobody waits for it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use store::{Chunk, Lease, Owner};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Progress;
+use model::ReasoningStop;
 
 /// The responses that run. Cheap to clone.
 #[derive(Clone, Default)]
@@ -41,6 +42,8 @@ pub(crate) struct Handle {
     pub(crate) withdrawn: CancellationToken,
     /// What is stored of it. Closed when it runs no more.
     pub(crate) progress: watch::Receiver<Progress>,
+    /// Ends the response's reasoning, once it is generated.
+    pub(crate) reasoning: Arc<OnceLock<ReasoningStop>>,
 }
 
 impl Handle {
@@ -56,6 +59,7 @@ pub(crate) struct RunningPlace {
     pub(crate) lease: Lease,
     pub(crate) withdrawn: CancellationToken,
     pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) reasoning: Arc<OnceLock<ReasoningStop>>,
     has_ended: bool,
 }
 
@@ -71,7 +75,9 @@ impl Running {
     pub(crate) fn enter(&self, lease: Lease) -> RunningPlace {
         let (progress, receiver) = watch::channel(Progress::Stored(0));
         let withdrawn = CancellationToken::new();
-        let handle = Handle { withdrawn: withdrawn.clone(), progress: receiver };
+        let reasoning = Arc::default();
+        let handle =
+            Handle { withdrawn: withdrawn.clone(), progress: receiver, reasoning: Arc::clone(&reasoning) };
         let entry = RunningEntry { lease: lease.clone(), handle };
         let older = lock(&self.0.entries).insert(lease.id().to_owned(), entry);
         if let Some(older) = older {
@@ -79,7 +85,7 @@ impl Running {
             older.handle.withdrawn.cancel();
         }
         lock(&self.0.unstored).remove(lease.id());
-        RunningPlace { running: self.clone(), lease, withdrawn, progress, has_ended: false }
+        RunningPlace { running: self.clone(), lease, withdrawn, progress, reasoning, has_ended: false }
     }
 
     /// The owner's response of this id, if it runs here, or its end couldn't be stored.
@@ -94,7 +100,7 @@ impl Running {
     /// Remembers that these `last` events of a response couldn't be stored.
     pub(crate) fn remember_unstored(&self, lease: Lease, last: Arc<Chunk>) {
         let (_, progress) = watch::channel(Progress::Unstored(last));
-        let handle = Handle { withdrawn: CancellationToken::new(), progress };
+        let handle = Handle { withdrawn: CancellationToken::new(), progress, reasoning: Arc::default() };
         lock(&self.0.unstored).insert(lease.id().to_owned(), RunningEntry { lease, handle });
     }
 

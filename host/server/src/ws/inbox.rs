@@ -93,6 +93,9 @@ impl Inbox<'_> {
                 let account = self.app.accounts.open(self.socket.client.principal.clone());
                 self.out.event_made(|| self.socket.steering.submit(request, account)).await;
             }
+            (Ok(ClientEvent::EndReasoning(response)), _) => {
+                self.out.event_made(|| self.socket.steering.end_reasoning(&response)).await;
+            }
             (Ok(ClientEvent::Create { stream_id, .. }), Err(error)) => {
                 self.out.error(&error, stream_id.as_ref()).await;
             }

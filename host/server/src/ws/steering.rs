@@ -11,7 +11,10 @@ use crate::accept::body::hold;
 use crate::ws::lanes::Lane;
 use accounts::Account;
 use api::ids::Ids;
+use api::responses::end_reasoning;
 pub(crate) use api::responses::steer::{self, SteerFault, SteerRequest};
+use api::responses::web_socket::error_event;
+use model::{NotStopped, ReasoningStop};
 
 /// Number of inputs that may wait for one response's end.
 const WAITING: usize = 8;
@@ -72,14 +75,40 @@ struct ActiveResponse {
     lane: Lane,
     /// Ends the response; none if it can't be steered.
     stop: Option<CancellationToken>,
+    /// Ends the response's reasoning.
+    reasoning: ReasoningStop,
     steers: Vec<Steer>,
 }
 
 impl Steering {
-    /// A response has begun. `stop` ends it, if it can be steered.
-    pub(crate) fn begin(&self, response: &str, lane: &Lane, stop: Option<CancellationToken>) {
-        let response = response.to_owned();
-        self.lock().active.push(ActiveResponse { response, lane: lane.clone(), stop, steers: Vec::new() });
+    /// A response has begun, whose reasoning `reasoning` ends. `stop` ends it, if it can be steered.
+    pub(crate) fn begin(
+        &self,
+        response: &str,
+        lane: &Lane,
+        stop: Option<CancellationToken>,
+        reasoning: ReasoningStop,
+    ) {
+        let (response, lane, steers) = (response.to_owned(), lane.clone(), Vec::new());
+        self.lock().active.push(ActiveResponse { response, lane, stop, reasoning, steers });
+    }
+
+    /// Ends the reasoning of a response that runs, or refuses that. Returns the event that says so.
+    pub(crate) fn end_reasoning(&self, response: &str) -> Bytes {
+        let responses = self.lock();
+        let lane = responses.lane_of(response);
+        let active = responses.active.iter().find(|active| active.response == response);
+        let asked = match active {
+            Some(active) => active.reasoning.ask().map_err(end_reasoning::refusal),
+            None if responses.ended.iter().any(|(id, ..)| id == response) => {
+                Err(end_reasoning::refusal(NotStopped::NotReasoning))
+            }
+            None => Err(end_reasoning::unknown()),
+        };
+        match asked {
+            Ok(()) => end_reasoning::accepted(response, lane.as_ref()),
+            Err(error) => error_event(&error, lane.as_ref()),
+        }
     }
 
     /// Takes the client's input for a response that runs, or refuses it. Returns the event that

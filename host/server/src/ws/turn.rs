@@ -176,7 +176,7 @@ impl Socket {
         if let Some(stop) = &stop {
             answer.steered_by(stop);
         }
-        self.steering.begin(&id, &lane, stop);
+        self.steering.begin(&id, &lane, stop, answer.reasoning().clone());
         if !is_stored {
             let (memory, id) = (Arc::clone(&self.memory), id.clone());
             answer.kept_by(Box::new(MemoryKeeper { memory, lane, id, parent, before, input }));

@@ -126,6 +126,28 @@ fn conversations_in_the_store_replay_equal() {
     server.stop().assert_equal(5);
 }
 
+/// What a client ends is in the record as the tokens that came of it.
+#[test]
+fn reasoning_that_its_client_ends_replays_equal() {
+    let server = Recorded::start("qwen3-tiny", &["--seal-key", "none"]);
+    let forbidden: serde_json::Map<_, _> =
+        (704..713).filter(|id| *id != 707).map(|id| (id.to_string(), json!(-100))).collect();
+    let body = json!({"model": "qwen3-tiny", "input": "Hello!", "background": true, "temperature": 1.0,
+        "max_output_tokens": 2000, "logit_bias": forbidden, "include": ["message.output_text.logprobs"]});
+    let waiting: Value = serde_json::from_str(&server.post("/v1/responses", &body)).unwrap();
+    let path = format!("/v1/responses/{}", waiting["id"].as_str().unwrap());
+    eventually("it thinks", || {
+        server.serving.post(&format!("{path}/end_reasoning"), "").starts_with("HTTP/1.1 200")
+    });
+    eventually("it ends", || server.serving.get(&path).contains("\"status\":\"incomplete\""));
+    let answer = server.serving.get(&path);
+    let (_, response) = answer.split_once("\r\n\r\n").unwrap();
+    let response: Value = serde_json::from_str(response).unwrap();
+    // Nothing else can have ended the reasoning, which is followed by an answer, or by more of it.
+    assert!(response["output"].as_array().unwrap().len() > 1, "{response}");
+    server.stop().assert_equal(1);
+}
+
 /// Sealed reasoning is opened by the server's key, in the name of whoever it belongs to.
 #[test]
 fn answers_to_sealed_reasoning_replay_equal_with_the_servers_key() {

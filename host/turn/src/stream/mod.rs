@@ -101,6 +101,10 @@ impl Stream {
         self.router.ledger.held_draft
     }
 
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.router.ledger.is_reasoning()
+    }
+
     pub(super) fn tokens(&self) -> TokenCounts {
         self.router.ledger.tokens.counts()
     }

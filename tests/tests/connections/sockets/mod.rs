@@ -1,6 +1,7 @@
 //! WebSocket mode of `/v1/responses`.
 
 mod draining;
+mod end_reasoning;
 mod engine;
 mod events;
 mod hostile;

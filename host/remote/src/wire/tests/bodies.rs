@@ -51,6 +51,7 @@ fn request() -> RemoteRequest {
         top_logprobs: None,
         prompt_logprobs: None,
         constraint: None,
+        reasoning_budget: None,
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0xab,
         affinity: 0,
@@ -108,6 +109,14 @@ fn vllm_is_sent_every_field_that_decides_what_comes() {
     });
     completions.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
     assert_eq!(body(EngineKind::OpenAi, &request()), completions);
+}
+
+#[test]
+fn vllm_is_sent_the_budget_of_reasoning() {
+    let bounded = RemoteRequest { reasoning_budget: Some(12), ..request() };
+    let generate = body(EngineKind::Vllm, &bounded);
+    assert_eq!(generate["sampling_params"]["thinking_token_budget"], 12);
+    assert_eq!(body(EngineKind::OpenAi, &bounded)["thinking_token_budget"], 12);
 }
 
 #[test]
@@ -204,6 +213,10 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
         assert_eq!(
             refused(&|request| request.processors.min_tokens = 1),
             is_llamacpp.then_some("min_tokens")
+        );
+        assert_eq!(
+            refused(&|request| request.reasoning_budget = Some(1)),
+            (is_sglang || is_llamacpp).then_some("thinking_token_budget")
         );
         assert_eq!(refused(&|request| request.top_logprobs = Some(2)), is_sglang.then_some("logprobs"));
         let at_one = |request: &mut RemoteRequest| {

@@ -27,9 +27,9 @@ use api::event_buffer::EventBuffer;
 use api::frames::Frames;
 use api::machine::{Machine, Record};
 use api::seal::Seal;
-use model::AnswerContext;
 use model::observe::ModelMetrics;
 use model::record::line::{Delivery, Line};
+use model::{AnswerContext, ReasoningStop};
 use turn::{TurnEnd, TurnFailure};
 
 mod background;
@@ -135,6 +135,11 @@ impl Answer {
     /// Ends the answer as cancelled when `withdrawn` is cancelled.
     pub(crate) fn withdrawn_by(&mut self, withdrawn: &CancellationToken) {
         self.aborting.push(aborted(withdrawn, TurnFailure::withdrawn));
+    }
+
+    /// Ends the answer's reasoning, while it is under way.
+    pub(crate) fn reasoning(&self) -> &ReasoningStop {
+        self.context.reasoning()
     }
 
     /// Ends the answer as steered once `steered` is cancelled, as soon as the machine may stop.

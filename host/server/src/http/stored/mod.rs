@@ -8,4 +8,4 @@ pub(crate) use completions::{
     completion, completion_messages, completions, delete_completion, update_completion,
 };
 pub(crate) use follow::{Followed, follow};
-pub(crate) use routes::{cancel, delete, input_items, one};
+pub(crate) use routes::{cancel, delete, end_reasoning, input_items, one};

@@ -18,7 +18,8 @@ use crate::state::store_error::{refusal, store};
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
-use api::responses::{Ending, stored};
+use api::responses::{Ending, end_reasoning, stored};
+use model::{NotStopped, ReasoningStop};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
 const ENDING: Duration = Duration::from_secs(10);
@@ -95,6 +96,23 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
     }
     Err(ApiError::unavailable("The response can't be cancelled now: it is being written. Please try again.")
         .into())
+}
+
+/// `POST /v1/responses/{id}/end_reasoning`: the response as it is, whose reasoning ends with its next
+/// step.
+pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
+    let (store, id, owner) = (store(&app)?, named(id)?, asker.owner());
+    let handle = app.running.find(&owner, &id);
+    let reasoning = handle.as_ref().and_then(|handle| handle.reasoning.get());
+    let stopped = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
+    let _turn = asker.turn(&app).await?;
+    let mut response = store.response(&owner, &id).await.map_err(refusal)?;
+    stopped.map_err(end_reasoning::refusal)?;
+    if response.state == Progress::Queued {
+        // Its first events aren't stored yet.
+        response.state = Progress::Running;
+    }
+    show(&app, &asker, &response)
 }
 
 /// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
