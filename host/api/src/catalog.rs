@@ -31,6 +31,8 @@ pub struct CatalogEntry {
     #[schemars(extend("const" = "freeform"))]
     apply_patch_tool_type: &'static str,
     supports_parallel_tool_calls: bool,
+    /// Tools of many servers are searched, so that they cost no prompt.
+    supports_search_tool: bool,
     experimental_supported_tools: [&'static str; 0],
     supports_reasoning_summaries: bool,
     default_reasoning_level: Option<&'static str>,
@@ -72,6 +74,7 @@ impl CatalogEntry {
             shell_type: "unified_exec",
             apply_patch_tool_type: "freeform",
             supports_parallel_tool_calls: true,
+            supports_search_tool: true,
             experimental_supported_tools: [],
             supports_reasoning_summaries: true,
             default_reasoning_level: efforts.default,
