@@ -2,6 +2,8 @@
 //! descriptions and parameters, ranked as Okapi BM25 does (Robertson and Zaragoza, "The
 //! Probabilistic Relevance Framework", 2009).
 
+use std::collections::{BTreeSet, HashMap};
+
 use grammar::ToolDefinition;
 use serde_json::{Map, Value};
 
@@ -15,6 +17,8 @@ pub(crate) const NOTHING_FOUND: &str = "No tool was found.";
 const FOUND: usize = 5;
 /// Tools that a search finds at the most.
 const MOST_FOUND: usize = 20;
+/// Words of a query that count.
+const QUERY_WORDS: usize = 32;
 /// How soon one more of the same word counts for little.
 const K1: f64 = 1.2;
 /// How much the length of a text counts.
@@ -62,21 +66,44 @@ impl ToolSearch {
 
     /// How well each tool fits, 0 where it has none of the words.
     fn scores(&self, query: &[String]) -> Vec<f64> {
-        let texts: Vec<Vec<String>> = self.tools.iter().map(|tool| words(&tool.declaration)).collect();
-        let total: usize = texts.iter().map(Vec::len).sum();
-        let mean = (total as f64 / texts.len().max(1) as f64).max(1.0);
+        let places: HashMap<&str, usize> =
+            query.iter().take(QUERY_WORDS).enumerate().map(|(place, word)| (word.as_str(), place)).collect();
+        let texts: Vec<Text> = self.tools.iter().map(|tool| Text::of(&tool.declaration, &places)).collect();
+        let all = texts.iter().map(|_| 1.0).sum::<f64>();
+        let mean = (texts.iter().map(|text| text.words).sum::<f64>() / f64::max(all, 1.0)).max(1.0);
         let mut scores = vec![0.0; texts.len()];
-        for word in query {
-            let counts: Vec<usize> =
-                texts.iter().map(|text| text.iter().filter(|other| *other == word).count()).collect();
-            let having = counts.iter().filter(|count| **count > 0).count() as f64;
-            let rarity = (1.0 + (texts.len() as f64 - having + 0.5) / (having + 0.5)).ln();
-            for ((score, count), text) in scores.iter_mut().zip(counts).zip(&texts) {
-                let (count, length) = (count as f64, text.len() as f64 / mean);
+        // Sums of one order are the same in each run.
+        let used: BTreeSet<usize> = places.into_values().collect();
+        for place in used {
+            let having = texts.iter().map(|text| text.counts[place].min(1.0)).sum::<f64>();
+            let rarity = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
+            for (score, text) in scores.iter_mut().zip(&texts) {
+                let (count, length) = (text.counts[place], text.words / mean);
                 *score += rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length));
             }
         }
         scores
+    }
+}
+
+/// A tool's text as a query sees it.
+struct Text {
+    /// Number of its words.
+    words: f64,
+    /// How often it has each word of the query.
+    counts: [f64; QUERY_WORDS],
+}
+
+impl Text {
+    fn of(text: &str, places: &HashMap<&str, usize>) -> Self {
+        let (mut number, mut counts) = (0.0, [0.0; QUERY_WORDS]);
+        for word in words(text) {
+            number += 1.0;
+            if let Some(place) = places.get(word.as_str()) {
+                counts[*place] += 1.0;
+            }
+        }
+        Self { words: number, counts }
     }
 }
 

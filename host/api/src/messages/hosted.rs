@@ -88,10 +88,8 @@ fn toolset(tool: &Object<'_>, hosted: &mut Hosted) -> Result<(), ApiError> {
     if let Some(configs) = tool.get(fields::CONFIGS)? {
         for (name, config) in configs.fields() {
             let config = Object::new(config, configs.path.field(name))?;
-            match is_enabled(&config)?.unwrap_or(default) {
-                true => enabled.push(name.to_owned()),
-                false => tools.denied.push(name.to_owned()),
-            }
+            let list = if is_enabled(&config)?.unwrap_or(default) { &mut enabled } else { &mut tools.denied };
+            list.push(name.to_owned());
         }
     }
     if !default {

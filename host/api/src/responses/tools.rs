@@ -164,11 +164,12 @@ impl Declared {
                         self.hide(whole(tool));
                     }
                 }
-                kind => match TypedTool::of(kind) {
-                    Some(typed) => self.typed(typed, tool, warnings)?,
-                    // `hosted::request` reads the others.
-                    None => {}
-                },
+                // `hosted::request` reads the others.
+                kind => {
+                    if let Some(typed) = TypedTool::of(kind) {
+                        self.typed(typed, tool, warnings)?;
+                    }
+                }
             }
             self.check_number(path, max)?;
         }
@@ -311,7 +312,7 @@ fn add_skills(description: &mut String, place: Object<'_>) -> Result<(), ApiErro
         }
         let (name, path) = (skill.require(fields::NAME)?, skill.require(SKILL_PATH)?);
         let about = skill.get(fields::DESCRIPTION)?.unwrap_or_default();
-        description.push_str(&format!("\n- {name} ({path}): {about}"));
+        description.extend(["\n- ", name, " (", path, "): ", about]);
     }
     Ok(())
 }

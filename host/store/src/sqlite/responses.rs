@@ -118,7 +118,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
             if !parent.continuable() {
                 return Err(Error::NotFound);
             }
-            child_of(s, parent)?
+            child_of(s, &parent)?
         }
         Link::Turn(id) => {
             let turn = ResponseRow::find_turn(s, owner, id)?;
@@ -126,7 +126,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
                 let running = "SELECT COUNT(*) FROM response WHERE parent = ? AND ended IS NULL";
                 return Err(Error::Continued { running: s.number(running, [turn.key])? > 0 });
             }
-            child_of(s, turn)?
+            child_of(s, &turn)?
         }
         Link::Conversation(id) => {
             let conversation = ConversationRow::find(s, owner, id)?;
@@ -149,7 +149,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
 }
 
 /// What a response brings to one that continues it, which counts as its use.
-fn child_of(s: &Session, parent: ResponseRow) -> Result<Before> {
+fn child_of(s: &Session, parent: &ResponseRow) -> Result<Before> {
     if parent.depth >= s.bounds.links {
         return Err(Error::TooLong(TooLong::Links));
     }

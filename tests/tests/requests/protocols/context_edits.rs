@@ -34,11 +34,11 @@ fn conversation() -> Vec<Value> {
     messages
 }
 
-fn body(messages: &[Value], edits: Value) -> Value {
+fn body(messages: &[Value], edits: &Value) -> Value {
     json!({ "model": "qwen3-tiny", "max_tokens": 200, "messages": messages, "context_management": { "edits": edits } })
 }
 
-fn clearing(more: Value) -> Value {
+fn clearing(more: &Value) -> Value {
     let mut edit = json!({ "type": "clear_tool_uses_20250919" });
     edit.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     json!([edit])
@@ -56,8 +56,8 @@ async fn count(server: &TestServer, body: &Value) -> (u64, u64) {
 async fn old_results_are_left_out_and_the_answer_says_so() {
     let (server, _folder) = serve().await;
     let trigger = json!({ "type": "tool_uses", "value": 2 });
-    let edits = clearing(json!({ "trigger": trigger, "keep": { "type": "tool_uses", "value": 1 } }));
-    let body = body(&conversation(), edits);
+    let edits = clearing(&json!({ "trigger": trigger, "keep": { "type": "tool_uses", "value": 1 } }));
+    let body = body(&conversation(), &edits);
     let (after, before) = count(&server, &body).await;
     assert!(after * 2 < before, "{after} of {before}");
     let answer = answered(server.address, MESSAGES, &body).await;
@@ -78,7 +78,7 @@ async fn old_results_are_left_out_and_the_answer_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_left_out_below_the_trigger_or_for_too_little() {
     let (server, _folder) = serve().await;
-    let (whole, _) = count(&server, &body(&conversation(), json!([]))).await;
+    let (whole, _) = count(&server, &body(&conversation(), &json!([]))).await;
     let tokens = |value: u64| json!({ "type": "input_tokens", "value": value });
     let keep = json!({ "type": "tool_uses", "value": 0 });
     for (edit, cleared) in [
@@ -88,7 +88,7 @@ async fn nothing_is_left_out_below_the_trigger_or_for_too_little() {
         (json!({ "trigger": tokens(1), "keep": keep, "clear_at_least": tokens(whole) }), 0),
         (json!({ "trigger": tokens(1), "keep": keep, "exclude_tools": ["look"] }), 0),
     ] {
-        let answer = answered(server.address, MESSAGES, &body(&conversation(), clearing(edit.clone()))).await;
+        let answer = answered(server.address, MESSAGES, &body(&conversation(), &clearing(&edit))).await;
         let applied = answer["context_management"]["applied_edits"].as_array().expect("a list");
         let number = applied.first().map_or(0, |edit| edit["cleared_tool_uses"].as_u64().expect("a number"));
         assert_eq!(number, cleared, "{edit}");
@@ -109,7 +109,7 @@ async fn a_long_conversation_is_summarised_and_goes_on_from_there() {
         let blocks = answer["content"].as_array().expect("blocks").iter();
         blocks.map(|block| block["type"].as_str().expect("a type").to_owned()).collect()
     };
-    let first = answered(server.address, MESSAGES, &body(&conversation(), compact(json!({})))).await;
+    let first = answered(server.address, MESSAGES, &body(&conversation(), &compact(json!({})))).await;
     assert_eq!(
         (kinds(&first), &first["stop_reason"]),
         (vec!["compaction".to_owned(), "text".to_owned()], &json!("end_turn"))
@@ -121,12 +121,12 @@ async fn a_long_conversation_is_summarised_and_goes_on_from_there() {
 
     // It may stop there, and be asked for in words of the client's.
     let paused = compact(json!({ "pause_after_compaction": true, "instructions": "In one line." }));
-    let paused = answered(server.address, MESSAGES, &body(&conversation(), paused)).await;
+    let paused = answered(server.address, MESSAGES, &body(&conversation(), &paused)).await;
     assert_eq!(
         (kinds(&paused), &paused["stop_reason"]),
         (vec!["compaction".to_owned()], &json!("compaction"))
     );
-    let mut asked = body(&conversation(), json!([]));
+    let mut asked = body(&conversation(), &json!([]));
     asked.as_object_mut().expect("an object").remove("context_management");
     (asked["compaction"], asked["stream"]) = (json!({ "type": "summarize" }), json!(true));
     let events = post(server.address, MESSAGES, &asked).await;
@@ -141,7 +141,7 @@ async fn a_long_conversation_is_summarised_and_goes_on_from_there() {
     // What comes of it is sent back as it is.
     let mut next = conversation();
     next.push(json!({ "role": "assistant", "content": paused["content"] }));
-    let answer = answered(server.address, MESSAGES, &body(&next, json!([]))).await;
+    let answer = answered(server.address, MESSAGES, &body(&next, &json!([]))).await;
     assert_eq!(answer["content"][0]["text"], "It sees the summary.");
     server.stop().await;
 }
@@ -159,7 +159,7 @@ async fn edits_that_say_too_little_are_refused_by_name() {
             "context_management.edits[0].keep: expected an object",
         ),
     ] {
-        let answer = post(server.address, MESSAGES, &body(&conversation(), edits)).await;
+        let answer = post(server.address, MESSAGES, &body(&conversation(), &edits)).await;
         assert_eq!(answer.status.as_u16(), 400);
         let message = answer.json()["error"]["message"].as_str().expect("words").to_owned();
         assert!(message.contains(words), "{message}");

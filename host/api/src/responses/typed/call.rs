@@ -34,7 +34,7 @@ pub(in crate::responses) enum Written {
 /// What the model writes of a `local_shell` call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Command {
+struct Exec {
     command: Vec<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
@@ -58,24 +58,17 @@ impl TypedCall {
     /// model ended the call itself.
     pub(in crate::responses) fn into_item(self, whole: bool, ids: &mut Ids) -> (Item, Written) {
         let status = Status::InProgress;
-        match self.typed(status, ids).filter(|_| whole) {
-            Some(mut item) => {
-                let written = match &mut item {
-                    TypedItem::ShellCall { action, .. } => {
-                        Written::Commands(std::mem::take(&mut action.commands))
-                    }
-                    _ => Written::Nothing,
-                };
-                (Item::Typed(item), written)
-            }
-            None => {
-                let Self { tool, call_id, arguments } = self;
-                let (id, name, namespace) = (ids.next("fc_"), tool.name().to_owned(), None);
-                let item =
-                    Item::FunctionCall { id, status, call_id, name, namespace, arguments: String::new() };
-                (item, Written::Arguments(arguments))
-            }
-        }
+        let Some(mut item) = self.typed(status, ids).filter(|_| whole) else {
+            let Self { tool, call_id, arguments } = self;
+            let (id, name, namespace) = (ids.next("fc_"), tool.name().to_owned(), None);
+            let item = Item::FunctionCall { id, status, call_id, name, namespace, arguments: String::new() };
+            return (item, Written::Arguments(arguments));
+        };
+        let written = match &mut item {
+            TypedItem::ShellCall { action, .. } => Written::Commands(std::mem::take(&mut action.commands)),
+            _ => Written::Nothing,
+        };
+        (Item::Typed(item), written)
     }
 
     /// The tool's own item; none if the arguments aren't what it takes.
@@ -88,8 +81,8 @@ impl TypedCall {
                 TypedItem::ShellCall { id, status, call_id, action, environment }
             }
             TypedTool::LocalShell => {
-                let Command { command, env, timeout_ms, user, working_directory } =
-                    read::<Command>(arguments).filter(|action| !action.command.is_empty())?;
+                let Exec { command, env, timeout_ms, user, working_directory } =
+                    read::<Exec>(arguments).filter(|action| !action.command.is_empty())?;
                 let action = ExecAction { command, env, timeout_ms, user, working_directory };
                 TypedItem::LocalShellCall { id: ids.next("lsh_"), status, call_id, action }
             }

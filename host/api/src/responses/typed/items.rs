@@ -47,11 +47,14 @@ pub(in crate::responses) struct ExecAction {
 
 /// A change of one file, by a diff in the V4A format.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "type", deny_unknown_fields)]
 pub(in crate::responses) enum PatchOperation {
-    CreateFile { path: String, diff: String },
-    UpdateFile { path: String, diff: String },
-    DeleteFile { path: String },
+    #[serde(rename = "create_file")]
+    Create { path: String, diff: String },
+    #[serde(rename = "update_file")]
+    Update { path: String, diff: String },
+    #[serde(rename = "delete_file")]
+    Delete { path: String },
 }
 
 /// Who runs a search of tools.

@@ -1,0 +1,35 @@
+"""Codex with the tools of a server behind its search: none of the sixty costs prompt before it is found, and the found one is called. Over HTTP and WebSocket."""
+import json
+import sys
+
+import pytest
+from test_codex import CODEX, HERE, SOCKET, codex, of, written  # noqa: F401
+from turns import call, said, scripted
+
+
+def rules(form):
+    found = {"tool_results": 1, "contains": "Adds two numbers."}
+    return [
+        {"when": {"tool_results": 0, "tool_declared": "tool_search"}, "text": call(form, "tool_search", {"query": "add two numbers"})},
+        {"when": found, "text": call(form, "mcp__many__add", {"a": 2, "b": 3})},
+        {"when": {"tool_results": 2, "contains": "The sum is 5."}, "text": said(form, "It is five.")},
+        {"when": {"last_role": "developer"}, "text": said(form, "(Codex warms a WebSocket up.)")},
+    ]
+
+
+served = scripted(rules)
+
+
+@pytest.mark.parametrize("switches", [[], SOCKET], ids=["http", "socket"])
+def test_a_deferred_tool_is_found_and_called(proxied, codex, switches):  # noqa: F811
+    proxy = proxied()
+    tools = ["-c", f'mcp_servers.many.command="{sys.executable}"', "-c", f'mcp_servers.many.args=["{HERE}/codex/many_tools.py"]']
+    shown, _ = codex(proxy, "What is 2 and 3?", *tools, *switches)
+    assert [item["text"] for item in of("agent_message", shown)] == ["It is five."]
+    [ran] = of("mcp_tool_call", shown)
+    assert (ran["server"], ran["tool"], ran["arguments"]) == ("many", "add", {"a": 2, "b": 3})
+    if not switches:
+        kinds = [item["type"] for exchange in proxy.exchanges if exchange.request for item in written(exchange)]
+        assert "tool_search_call" in kinds
+        first = next(exchange for exchange in proxy.exchanges if exchange.request and exchange.request.get("tools"))
+        assert "note_7" not in json.dumps(first.request["tools"])
