@@ -4,21 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hosted::items::HostedItem;
+pub(super) use super::status::Status;
 use super::typed::items::TypedItem;
 use crate::schema::tagged;
-
-/// Status of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "OutputStatus")]
-pub(super) enum Status {
-    /// Open.
-    InProgress,
-    /// Whole.
-    Completed,
-    /// Cut off.
-    Incomplete,
-}
 
 /// A part of a reasoning item's content.
 #[derive(Debug, Clone, Default, JsonSchema, Deserialize, Serialize)]

@@ -26,6 +26,7 @@ pub mod own_items;
 mod request;
 mod resource;
 pub(super) mod schema;
+mod status;
 pub mod steer;
 pub mod stored;
 mod tools;
