@@ -71,7 +71,7 @@ for agent in "${agents[@]}"; do
         ;;
     *) echo "no agent $agent; there are: ${ALL[*]}" >&2; exit 1 ;;
     esac
-    tests+=("test_${agent//-/_}.py")
+    tests+=(test_"${agent//-/_}"*.py)
 done
 [ ${#tests[@]} -gt 0 ] || exit 0
 light/.venv/bin/python -m pytest -q -p no:cacheprovider "${tests[@]}"

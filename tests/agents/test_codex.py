@@ -127,19 +127,6 @@ def test_a_patch_goes_through_the_custom_tool(proxied, codex, tmp_path):
     assert result["call_id"] == call["call_id"]
 
 
-def test_a_tool_of_a_namespace_is_called_by_its_own_name(proxied, codex):
-    proxy = proxied()
-    shown, _ = codex(proxy, "Close the other agent.")
-    assert of("agent_message", shown)[-1]["text"] == "There is no other agent."
-    first, second = proxy.exchanges
-    [call] = of("function_call", written(first))
-    assert (call["namespace"], call["name"]) == ("multi_agent_v1", "close_agent")
-    [again] = of("function_call", second.request["input"])
-    [result] = of("function_call_output", second.request["input"])
-    assert (again["namespace"], again["name"]) == ("multi_agent_v1", "close_agent")
-    assert "nobody" in json.dumps(result["output"])
-
-
 LOST = {
     "in its reasoning": (b'"type":"response.reasoning_summary_text.delta"', []),
     "in its message": (b'"type":"response.output_text.delta"', ["reasoning"]),

@@ -1,4 +1,4 @@
-"""Codex with the tools of a server behind its search: none of the sixty costs prompt before it is found, and the found one is called. Over HTTP and WebSocket."""
+"""Codex with tools behind its search, its own of a namespace and sixty of a server: none costs prompt before it is found, and the found one is called. Over HTTP and WebSocket."""
 import json
 import sys
 
@@ -9,7 +9,11 @@ from turns import call, said, scripted
 
 def rules(form):
     found = {"tool_results": 1, "contains": "Adds two numbers."}
+    agents = {"last_user_contains": "other agent"}
     return [
+        {"when": agents | {"tool_results": 0}, "text": call(form, "tool_search", {"query": "close agent"})},
+        {"when": agents | {"tool_results": 1}, "text": call(form, "multi_agent_v1__close_agent", {"target": "nobody"})},
+        {"when": {"tool_results": 2, "last_role": "tool", "contains": "nobody"}, "text": said(form, "There is no other agent.")},
         {"when": {"tool_results": 0, "tool_declared": "tool_search"}, "text": call(form, "tool_search", {"query": "add two numbers"})},
         {"when": found, "text": call(form, "mcp__many__add", {"a": 2, "b": 3})},
         {"when": {"tool_results": 2, "contains": "The sum is 5."}, "text": said(form, "It is five.")},
@@ -33,3 +37,16 @@ def test_a_deferred_tool_is_found_and_called(proxied, codex, switches):  # noqa:
         assert "tool_search_call" in kinds
         first = next(exchange for exchange in proxy.exchanges if exchange.request and exchange.request.get("tools"))
         assert "note_7" not in json.dumps(first.request["tools"])
+
+
+def test_a_tool_of_a_namespace_is_called_by_its_own_name(proxied, codex):  # noqa: F811
+    proxy = proxied()
+    shown, _ = codex(proxy, "Close the other agent.")
+    assert of("agent_message", shown)[-1]["text"] == "There is no other agent."
+    _, second, third = proxy.exchanges
+    [called] = of("function_call", written(second))
+    assert (called["namespace"], called["name"]) == ("multi_agent_v1", "close_agent")
+    [again] = of("function_call", third.request["input"])
+    [result] = of("function_call_output", third.request["input"])
+    assert (again["namespace"], again["name"]) == ("multi_agent_v1", "close_agent")
+    assert "nobody" in json.dumps(result["output"])

@@ -195,8 +195,10 @@ fn agents_body() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn threads_are_refused_with_the_code_that_clients_act_on() {
-    let (server, _folder) = scripted(&json!([{ "text": "Hi." }])).await;
+async fn threads_are_refused_where_nothing_is_kept() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let setup = Setup { store: None, ..Setup::replay(folder.path(), &json!([{ "text": "Hi." }])) };
+    let server = TestServer::start(setup).await;
     let result = json!([{ "type": "tool_result", "tool_use_id": "t", "content": "x" }]);
     for (thread, content) in [
         (json!({ "type": "create" }), json!("x")),
