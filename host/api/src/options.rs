@@ -165,10 +165,10 @@ impl StreamOptions {
     }
 }
 
-/// `thinking`: whether the model is asked to think, in Messages and with the clients that send it
-/// to Chat Completions, too.
-pub(crate) fn thinking(thinking: &Object<'_>) -> Result<bool, ApiError> {
-    match thinking.require(fields::TYPE)? {
+/// `thinking.type`: whether the model is asked to think, in Messages and with the clients that send
+/// it to Chat Completions, too.
+pub(crate) fn thinks(kind: &str, thinking: &Object<'_>) -> Result<bool, ApiError> {
+    match kind {
         "enabled" | "adaptive" | "between_tools" => Ok(true),
         "disabled" => Ok(false),
         _ => Err(thinking.at(fields::TYPE).invalid("expected enabled, adaptive or disabled")),

@@ -10,6 +10,8 @@ use crate::tools::{ALLOWED_TOOLS, CUSTOM, FUNCTION, TOOL_CHOICE, TOOLS};
 pub(crate) const TABLES: Tables = &[FIELDS, SAMPLING, structured_outputs::FIELDS];
 
 /// The effort as a field of `reasoning`.
+pub(super) const THINKING_TYPE: Field<&str> =
+    Field::new("type", "").of(Shape::OneOf(&["enabled", "disabled", "adaptive"]));
 pub(super) const REASONING_EFFORT_OPTION: Field<OneOf> = Field::new("effort", "").of(EFFORTS);
 
 table! {
@@ -73,10 +75,12 @@ table! {
             Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &CHOICE_KINDS, common: &[], others: None }),
         ]));
         THINKING: Field<Object<'_>> =
-            Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others to `true`; `reasoning_effort` wins")
+            Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others and none to `true`; `reasoning_effort` wins")
                 .of(Shape::Object(&[
-                    TYPE.of(Shape::OneOf(&["enabled", "disabled", "adaptive"])).row(),
+                    THINKING_TYPE.row(),
                     BUDGET_TOKENS.row(),
+                    REASONING_EFFORT_OPTION.note("unless `type` is `disabled` (as in Kimi)").row(),
+                    Row::ignored("keep", "the chat template says what reasoning is kept"),
                 ]));
         THINKING_BUDGET;
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));

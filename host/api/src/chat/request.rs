@@ -132,11 +132,19 @@ fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
     Ok(body.get(fields::THINKING_BUDGET)?.or(thinking).or(reasoning))
 }
 
-/// The effort, by its field or that of `reasoning`.
-fn effort<'a>(body: &'a Object<'a>) -> Result<Option<&'a str>, ApiError> {
-    let of_reasoning = |reasoning: Object<'a>| reasoning.get(fields::REASONING_EFFORT_OPTION);
-    let other = body.get(fields::REASONING_OPTIONS)?.map_or(Ok(None), of_reasoning)?;
-    Ok(body.get(fields::REASONING_EFFORT)?.or(other))
+/// The effort, by its field, that of `reasoning` or that of `thinking`.
+fn effort<'a>(body: &'a Object<'a>, thinks: Option<bool>) -> Result<Option<&'a str>, ApiError> {
+    let of_other = |other: Object<'a>| other.get(fields::REASONING_EFFORT_OPTION);
+    let reasoning = body.get(fields::REASONING_OPTIONS)?.map_or(Ok(None), of_other)?;
+    let thinking = body.get(fields::THINKING)?.map_or(Ok(None), of_other)?;
+    Ok(body.get(fields::REASONING_EFFORT)?.or(reasoning).or(thinking.filter(|_| thinks == Some(true))))
+}
+
+/// What `thinking` says of whether the model is asked to think.
+fn thinks(body: &Object<'_>) -> Result<Option<bool>, ApiError> {
+    let Some(thinking) = body.get(fields::THINKING)? else { return Ok(None) };
+    let kind = thinking.get(fields::THINKING_TYPE)?.unwrap_or("enabled");
+    options::thinks(kind, &thinking).map(Some)
 }
 
 /// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
@@ -144,12 +152,12 @@ fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let effort = effort(body)?;
+    let thinks = thinks(body)?;
+    let effort = effort(body, thinks)?;
     let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
     options::add_verbosity(&mut arguments, body.get(fields::VERBOSITY)?);
     options::add_budget(&mut arguments, budget(body)?);
-    if let Some(thinking) = body.get(fields::THINKING)? {
-        let thinks = options::thinking(&thinking)?;
+    if let Some(thinks) = thinks {
         let is_set = arguments.iter().any(|(name, _)| name == "enable_thinking");
         if !is_set && effort.is_none() {
             arguments.push(("enable_thinking".to_owned(), thinks.into()));

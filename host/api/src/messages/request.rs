@@ -175,5 +175,5 @@ fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
 /// first block for the answer.
 fn thinks(body: &Object<'_>) -> Result<bool, ApiError> {
     let Some(thinking) = body.get(fields::THINKING)? else { return Ok(false) };
-    options::thinking(&thinking)
+    options::thinks(thinking.require(fields::TYPE)?, &thinking)
 }

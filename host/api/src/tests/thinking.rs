@@ -18,7 +18,14 @@ fn thinking_switches_reasoning_unless_overridden() {
     let given =
         json!({ "thinking": { "type": "disabled" }, "chat_template_kwargs": { "enable_thinking": true } });
     assert_eq!(arguments(given), switch(true));
+    assert_eq!(arguments(json!({ "thinking": { "keep": "all" } })), switch(true));
     let effort = vec![("reasoning_effort".to_owned(), json!("high"))];
+    assert_eq!(arguments(json!({ "thinking": { "effort": "high" } })), effort);
+    assert_eq!(
+        arguments(json!({ "thinking": { "effort": "low" }, "reasoning": { "effort": "high" } })),
+        effort
+    );
+    assert_eq!(arguments(json!({ "thinking": { "type": "disabled", "effort": "high" } })), switch(false));
     assert_eq!(arguments(json!({ "thinking": { "type": "disabled" }, "reasoning_effort": "high" })), effort);
     assert!(arguments(json!({})).is_empty());
 }
