@@ -3,6 +3,7 @@
 //! Probabilistic Relevance Framework", 2009).
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use grammar::ToolDefinition;
 use serde_json::{Map, Value};
@@ -33,6 +34,18 @@ pub struct DeferredTool {
     pub declaration: String,
     /// JSON of the tool, as the client declared it.
     pub shown: String,
+    /// JSON of its namespace before its tools, if it has one; the tools of a namespace share it.
+    pub namespace: Option<Arc<str>>,
+}
+
+impl DeferredTool {
+    /// JSON of the tool in its namespace, as the client declared them.
+    pub(super) fn shown(&self) -> String {
+        match &self.namespace {
+            Some(head) => format!("{head}{}]}}", self.shown),
+            None => self.shown.clone(),
+        }
+    }
 }
 
 /// The tools that can be found.
@@ -147,7 +160,7 @@ mod tests {
             grammar: None,
         };
         let declaration = json!({"name": name, "description": description}).to_string();
-        DeferredTool { definition, declaration: declaration.clone(), shown: declaration }
+        DeferredTool { definition, declaration: declaration.clone(), shown: declaration, namespace: None }
     }
 
     fn found(arguments: &str) -> Result<Vec<String>, String> {

@@ -56,6 +56,10 @@ impl Later {
         let ClientTools { tools, declarations } =
             client_tools(message, &mut self.bounds, Unknown::Refused, warnings)?;
         self.tools.extend(tools);
+        if self.tools.len() > self.bounds.tools {
+            let what = format_args!("at most {} tools, those of other messages and all", self.bounds.tools);
+            return Err(message.at(TOOLS).invalid(what));
+        }
         let declarations: Vec<String> = declarations.into_iter().map(|tool| tool.declaration).collect();
         Ok(declarations.join("\n").into())
     }

@@ -77,6 +77,7 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
     let (schema, response_grammar) = StructuredOutput::forms(structured);
     let mut bounds = ToolBounds::new(defaults);
     let mut client_tools = client_tools(body, &mut bounds, Unknown::LeftOut, warnings)?;
+    bounds.tools = bounds.tools.saturating_sub(client_tools.tools.len());
     let (messages, later) = messages::messages(body, defaults, bounds, warnings)?;
     for tool in later {
         if client_tools.has(&tool.name) {

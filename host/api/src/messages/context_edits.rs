@@ -16,6 +16,9 @@ const COMPACTION_TOKENS: u32 = 150_000;
 const KEPT_RESULTS: u32 = 3;
 const KEPT_THOUGHTS: u32 = 1;
 
+/// Each edit may count the prompt's tokens once more.
+const MOST_EDITS: usize = 8;
+
 /// What a count has.
 const NUMBER: Required<u32> = Field::new("value", "").required();
 
@@ -49,7 +52,9 @@ pub(super) fn read(
         return Ok(edits);
     }
     let Some(management) = body.get(fields::CONTEXT_MANAGEMENT)? else { return Ok(edits) };
-    for edit in management.list(fields::EDITS)?.objects() {
+    let list = management.list(fields::EDITS)?;
+    list.check_len(MOST_EDITS, "edits")?;
+    for edit in list.objects() {
         let edit = edit?;
         let kind = edit.require(fields::TYPE)?;
         if !warnings.kind(&edit, &fields::EDIT_KINDS, kind)? {

@@ -5,11 +5,15 @@ use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::error::ApiError;
 use crate::json::{Field, List, Object};
 use crate::tools::TOOLS;
+use crate::warnings::Warnings;
 use mcp::{Approval, McpServers, RequestServerError, UrlError};
 use net::printable::printable;
 
 /// Type of the tools that say which of a server's tools are used.
 pub(super) const TOOLSET: &str = "mcp_toolset";
+
+/// As in Anthropic's API.
+const MOST_SERVERS: usize = 20;
 
 const ENABLED: Field<bool> = Field::new("enabled", "");
 const ALLOWED: Field<List<'_>> = Field::new("allowed_tools", "");
@@ -18,16 +22,26 @@ const ALLOWED: Field<List<'_>> = Field::new("allowed_tools", "");
 ///
 /// # Errors
 /// 400 for a server that can't be used here, and for a set of tools of none.
-pub(super) fn read(body: &Object<'_>, servers: &McpServers) -> Result<Option<Hosted>, ApiError> {
+pub(super) fn read(
+    body: &Object<'_>,
+    servers: &McpServers,
+    warnings: &mut Warnings,
+) -> Result<Option<Hosted>, ApiError> {
     let mut hosted = Hosted::default();
-    for server in body.list(fields::MCP_SERVERS)?.objects() {
+    let list = body.list(fields::MCP_SERVERS)?;
+    list.check_len(MOST_SERVERS, "servers")?;
+    for server in list.objects() {
         let server = server?;
+        warnings.fields(&server, &[fields::MCP_SERVER])?;
         let (name, url) = (server.require(fields::NAME)?, server.require(fields::SERVER_URL)?);
         if hosted.tools.iter().any(|tools| tools.server.label() == name) {
             return Err(server.at(fields::NAME).invalid("two servers have this name"));
         }
         let found = match servers.get(name) {
-            Some(configured) => configured,
+            Some(configured) => {
+                warnings.add(format!("url ignored: {} is configured here", printable(name)));
+                configured
+            }
             None => {
                 servers.of_request(name, url, headers(&server)?).map_err(|error| refusal(&server, &error))?
             }

@@ -106,7 +106,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
     let reader = Reader { warnings: &mut warnings, deferred: &mut deferred };
     let messages = input::messages(body, defaults, reader)?;
     client_tools.tools.extend(deferred.into_found());
-    let hosted = hosted::read(body, &defaults.mcp)?;
+    let hosted = hosted::read(body, &defaults.mcp, &mut warnings)?;
     let tool_choice = client_tools.choose(&choice, hosted.is_some(), body.at(fields::TOOL_CHOICE))?;
     let beginning = beginning(&messages);
     let job = Job {

@@ -5,12 +5,15 @@
 //! A thread's first item holds the instructions and tools, which stay the same; the others are
 //! messages.
 
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
 use store::{Item, Link};
 
 use super::fields::{self, MISMATCH, NO_THREADS};
 use crate::error::ApiError;
 use crate::fields::Row;
-use crate::json::{Object, Value};
+use crate::json::Object;
 use crate::raw::{self, Json};
 
 /// What stays the same along a thread.
@@ -69,9 +72,11 @@ pub fn merged(body: &Object<'_>, before: &[Vec<u8>]) -> Result<String, ApiError>
         [head, messages @ ..] => (Some(head), messages),
         [] => (None, before),
     };
-    let head = head.map(|head| {
-        serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(head).unwrap_or_default()
-    });
+    let read = |head: &Vec<u8>| {
+        serde_json::from_slice::<HashMap<String, Box<RawValue>>>(head)
+            .map_err(|error| ApiError::internal(format!("the thread's beginning can't be read: {error}")))
+    };
+    let head = head.map(read).transpose()?;
     let mut all: Vec<(&str, Json)> = Vec::new();
     for (name, value) in body.fields() {
         let is_head = HEAD.iter().any(|row| row.name == name);
@@ -85,11 +90,12 @@ pub fn merged(body: &Object<'_>, before: &[Vec<u8>]) -> Result<String, ApiError>
     }
     if let Some(head) = &head {
         for row in &HEAD {
-            let (kept, given) = (head.get(row.name).map(Json::of), body.value_of(row).map(Value::to_json));
-            if given.is_some_and(|given| kept.as_ref().is_none_or(|kept| !is_same(&given, kept))) {
+            let kept = head.get(row.name).map(|kept| kept.get());
+            let given = body.value_of(row).map(|value| value.to_json().into_string());
+            if given.is_some_and(|given| kept != Some(given.as_str())) {
                 return Err(mismatch(row.name));
             }
-            all.extend(kept.map(|kept| (row.name, kept)));
+            all.extend(kept.map(|kept| (row.name, Json::new(kept.to_owned()))));
         }
     }
     let own = body.require(fields::MESSAGES)?;
@@ -98,11 +104,6 @@ pub fn merged(body: &Object<'_>, before: &[Vec<u8>]) -> Result<String, ApiError>
         before.iter().map(|item| Ok(text(item))).chain(own).collect::<Result<Vec<Json>, ApiError>>()?;
     all.push((fields::MESSAGES.row().name, Json::of(&messages)));
     Ok(raw::object(all).into_string())
-}
-
-fn is_same(one: &Json, other: &Json) -> bool {
-    let read = |json: &Json| serde_json::from_str::<serde_json::Value>(&json.clone().into_string()).ok();
-    read(one) == read(other)
 }
 
 /// 400 that names what must stay the same.

@@ -34,15 +34,15 @@ struct DeferredTool {
 }
 
 impl Deferred {
-    /// What the model sees of the tool that a reference names: its declaration, or the name where it
-    /// sees the tool anyway.
+    /// What the model sees of the tool that a reference names: its declaration once, and the name where
+    /// it sees the tool anyway.
     pub(super) fn find<'a>(&mut self, name: &'a str) -> std::borrow::Cow<'a, str> {
         match self.0.iter_mut().find(|tool| tool.definition.name == name) {
-            Some(tool) => {
+            Some(tool) if !tool.is_found => {
                 tool.is_found = true;
                 tool.declaration.clone().into()
             }
-            None => name.into(),
+            _ => name.into(),
         }
     }
 

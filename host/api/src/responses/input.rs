@@ -11,6 +11,7 @@ use super::fields;
 use super::hosted::input::Approvals;
 use super::input_items::Input;
 use super::names::flat;
+use super::tools::check_found;
 use super::typed::{self, TypedTool};
 use crate::content;
 use crate::error::ApiError;
@@ -18,6 +19,7 @@ use crate::history::History;
 use crate::json::{List, Object, Value};
 use crate::request::Defaults;
 use crate::seal::Seal;
+use crate::tools::ToolBounds;
 use crate::warnings::Warnings;
 use prompt::{HistoryCall, Message, Role};
 
@@ -77,6 +79,9 @@ fn items(
         }
         // Of items before, their senders were told.
         let warnings = if is_own { &mut *warnings } else { &mut told };
+        if item.get(fields::TYPE.optional())? == Some("tool_search_output") {
+            check_found(item, ToolBounds::new(defaults))?;
+        }
         self::item(item, (&defaults.seal, &approvals), history, warnings)?;
     }
     Ok(())
@@ -235,10 +240,13 @@ fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
 /// The id of the call that a result of a typed tool is for: a search that the server ran has none,
 /// and its result is behind it.
 fn result_id<'a>(tool: TypedTool, item: Object<'a>, history: &'a History) -> Result<&'a str, ApiError> {
-    match (item.get(fields::CALL_ID)?, history.last_call(tool.name())) {
-        (None, Some(last)) if tool == TypedTool::ToolSearch => Ok(last),
-        _ => call_id(item),
+    if tool == TypedTool::ToolSearch
+        && item.get(fields::CALL_ID)?.is_none()
+        && let Some(last) = history.last_call(tool.name())
+    {
+        return Ok(last);
     }
+    call_id(item)
 }
 
 /// Arguments as text, which needn't be JSON. Some clients send an object instead of its text.

@@ -196,6 +196,8 @@ fn required(item: &Parsed) -> Option<Parsed> {
         "mcp_approval_request" => {
             Some(json!({ "type": "mcp_approval_response", "approval_request_id": item["id"] }))
         }
+        // What the server ran has its result.
+        _ if item["execution"] == "server" => None,
         kind => {
             TypedTool::result_of(kind).map(|result| json!({ "type": result, "call_id": item["call_id"] }))
         }

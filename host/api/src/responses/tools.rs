@@ -3,6 +3,8 @@
 //! clients offer all the tools that they know. Tools may also come in the input: as
 //! `additional_tools`, and as what a search found.
 
+use std::sync::Arc;
+
 use super::fields::{self, DEFER_LOADING, ENVIRONMENT, EXECUTION, SKILL_PATH, SKILLS};
 use super::hosted;
 use super::input_items::{Input, is_of};
@@ -34,6 +36,8 @@ pub(super) struct Declared {
     searched: bool,
     /// The tools that the model doesn't see before they are found.
     hidden: Vec<DeferredTool>,
+    /// How many of them were found, and so stand among the others, too.
+    joined: usize,
 }
 
 /// Reads the tools of `tools`, of `additional_tools` in the input, and those that searches found,
@@ -59,8 +63,13 @@ pub(super) fn declared(
     Ok(declared)
 }
 
+/// Checks the size of what a search found, where it comes without a request.
+pub(super) fn check_found(item: Object<'_>, mut bounds: ToolBounds) -> Result<(), ApiError> {
+    of_search(item, &mut bounds, &mut Warnings::default()).map(|_| ())
+}
+
 /// The declarations of the tools that a search found, as the model sees them. Their size was checked
-/// with the request.
+/// with the request, or with `check_found`.
 pub(super) fn found(item: Object<'_>) -> Result<Vec<String>, ApiError> {
     let found = of_search(item, &mut ToolBounds::checked(), &mut Warnings::default())?;
     let others = found.client_tools.declarations.into_iter().map(|tool| tool.declaration);
@@ -72,6 +81,13 @@ fn of_search(
     bounds: &mut ToolBounds,
     warnings: &mut Warnings,
 ) -> Result<Declared, ApiError> {
+    for tool in item.list(TOOLS)?.objects() {
+        let tool = tool?;
+        if !matches!(tool.require(fields::TYPE)?, "function" | "custom" | "namespace") {
+            let what = "a search finds functions, custom tools and namespaces: declare the others in `tools`";
+            return Err(tool.at(fields::TYPE).invalid(what));
+        }
+    }
     let mut found = Declared { searched: true, ..Declared::default() };
     found.list(item, bounds, warnings)?;
     Ok(found)
@@ -99,6 +115,8 @@ impl Declared {
         let deferred = found.hidden.into_iter().map(|tool| tool.definition);
         for tool in deferred.chain(found.client_tools.tools) {
             if !self.client_tools.has(&tool.name) {
+                self.joined +=
+                    usize::from(self.hidden.iter().any(|hidden| hidden.definition.name == tool.name));
                 self.client_tools.tools.push(tool);
             }
         }
@@ -161,7 +179,7 @@ impl Declared {
                     if self.is_hidden(tool)? {
                         // Clients know the calls of such a tool by a namespace of its own name.
                         self.namespaces.insert(name.to_owned(), name, name);
-                        self.hide(whole(tool));
+                        self.hide(whole(tool), None);
                     }
                 }
                 // `hosted::request` reads the others.
@@ -178,7 +196,7 @@ impl Declared {
 
     /// Refuses more tools than a request may have, wherever they are declared.
     fn check_number(&self, path: Path<'_>, max: usize) -> Result<(), ApiError> {
-        if self.client_tools.tools.len() + self.hidden.len() > max {
+        if self.client_tools.tools.len() + self.hidden.len() - self.joined > max {
             return Err(path.invalid(format_args!("at most {max} tools, namespaces and all")));
         }
         Ok(())
@@ -193,6 +211,8 @@ impl Declared {
     ) -> Result<(), ApiError> {
         let outer = namespace.require(fields::NAME)?;
         let mut shown = Vec::new();
+        let head = shown_namespace(namespace, &[])?.into_string();
+        let head: Arc<str> = head.strip_suffix("]}").unwrap_or(&head).into();
         let list = namespace.list(TOOLS)?;
         list.check_len(max, "tools")?;
         for tool in list.objects() {
@@ -208,7 +228,7 @@ impl Declared {
             self.namespaces.insert(name, outer, inner);
             shown.push(echo(tool, kind));
             if self.is_hidden(tool)? {
-                self.hide(shown_namespace(namespace, &[whole(tool)])?);
+                self.hide(whole(tool), Some(Arc::clone(&head)));
             }
         }
         self.shown.push(shown_namespace(namespace, &shown)?);
@@ -221,12 +241,12 @@ impl Declared {
     }
 
     /// Takes the last tool away from the model, who may search for it. `shown` is the tool as the
-    /// client declared it.
-    fn hide(&mut self, shown: Json) {
+    /// client declared it, and `namespace` what its namespace begins with.
+    fn hide(&mut self, shown: Json, namespace: Option<Arc<str>>) {
         let ClientTools { tools, declarations } = &mut self.client_tools;
         let (Some(definition), Some(declaration)) = (tools.pop(), declarations.pop()) else { return };
         let (declaration, shown) = (declaration.declaration, shown.into_string());
-        self.hidden.push(DeferredTool { definition, declaration, shown });
+        self.hidden.push(DeferredTool { definition, declaration, shown, namespace });
     }
 
     /// Adds a tool that has items of its own. One that is there already is ignored with a warning,

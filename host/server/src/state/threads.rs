@@ -4,7 +4,7 @@ use bytes::Bytes;
 use store::Link;
 
 use crate::accept::app::App;
-use crate::accept::body::CheckedBody;
+use crate::accept::body::{COPIES, CheckedBody};
 use crate::accept::caller::Caller;
 use crate::state::reads::paid;
 use api::error::ApiError;
@@ -34,7 +34,7 @@ pub(crate) async fn threaded(
     })?;
     let before: Vec<Vec<u8>> = before.into_iter().map(|context| context.item.body).collect();
     // The whole text, before it is charged as a body of its own.
-    body.hold(before.iter().map(Vec::len).sum::<usize>() + body.text().len(), 1)?;
+    body.hold(before.iter().map(Vec::len).sum::<usize>() + body.text().len(), COPIES)?;
     let (_paid, text) = body.refer(app, move |body| thread::merged(body, &before)).await?;
     let body = CheckedBody::of_text(app, &caller.principal, Bytes::from(text)).await?;
     Ok((body, Some(wish)))

@@ -242,7 +242,9 @@ impl HostedCalls {
 fn searched(arguments: &str, found: &[String], out: &mut OutputSink<'_>) {
     let (status, call_id, execution) = (Status::InProgress, None, Execution::Server);
     let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-    let (id, arguments) = (out.ids.next("tsc_"), json(arguments));
+    // Arguments that are no object stay what the model wrote, and can be read back.
+    let object = |text: &str| serde_json::from_str(text).map_or_else(|_| Value::from(text), Value::Object);
+    let (id, arguments) = (out.ids.next("tsc_"), object(arguments));
     out.whole(TypedItem::ToolSearchCall { id, status, call_id: call_id.clone(), execution, arguments });
     let (id, tools) = (out.ids.next("tso_"), found.iter().map(|tool| json(tool)).collect());
     out.whole(TypedItem::ToolSearchOutput { id, status, call_id, execution, tools });
