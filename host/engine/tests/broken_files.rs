@@ -159,11 +159,12 @@ fn a_file_cut_anywhere_is_truncated() {
 fn index_leading_outside_or_nowhere_is_refused() {
     let folder = copy("sharded-bf16");
     let path = folder.path().join("model.safetensors.index.json");
-    std::fs::write(&path, json!({"weight_map": {"lm_head.weight": "../secret"}}).to_string()).unwrap();
-    assert_eq!(
-        error(&folder),
-        r#"model.safetensors.index.json: "../secret" is not the name of a file beside it"#
-    );
+    for (file, shown) in [("../secret", "../secret"), ("a\nb", r"a\nb")] {
+        std::fs::write(&path, json!({"weight_map": {"lm_head.weight": file}}).to_string()).unwrap();
+        let expected =
+            format!(r#"model.safetensors.index.json: "{shown}" is not the name of a file beside it"#);
+        assert_eq!(error(&folder), expected);
+    }
     std::fs::write(&path, "{}").unwrap();
     assert!(
         error(&folder).starts_with("model.safetensors.index.json: no index of weights: "),

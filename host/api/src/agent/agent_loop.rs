@@ -19,6 +19,7 @@ use super::turn_record::{RecordedCall, TOO_MANY, TurnRecord};
 use grammar::ToolChoice;
 use mcp::McpLimits;
 use model::{EndedTurn, Job, Model, RawTurn, StartError, TurnStream};
+use net::printable::printable;
 use prompt::Role;
 use turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 
@@ -111,7 +112,14 @@ impl AgentLoop {
                 return self.compacted(summary, occasion);
             }
             Stage::Listing(listing) => match listing.next().await {
-                Some(events) => out.extend(events.map(AnswerEvent::Server)),
+                Some(Some(ServerEvent::ListEnded { server, tools: Err(reason) }))
+                    if self.hosted.needs_lists =>
+                {
+                    let message = format!("The tools of {} can't be listed: {reason}", printable(&server));
+                    let failure = TurnFailure { code: "invalid_prompt", message };
+                    return Some(self.end(TurnEnd::Failed(failure)));
+                }
+                Some(event) => out.extend(event.map(AnswerEvent::Server)),
                 None => self.listed(out),
             },
             Stage::Starting(starting) => match starting.await {

@@ -10,6 +10,8 @@ use mcp::{Approval, McpServer};
 pub struct Hosted {
     /// The servers whose tools the model may call.
     pub tools: Vec<HostedTools>,
+    /// Whether the answer fails where one of them can't list its tools.
+    pub needs_lists: bool,
     /// Maximum number of calls; none: only the number of turns limits them.
     pub max_calls: Option<u32>,
     /// Tools that the model may search, if it may.

@@ -27,7 +27,7 @@ pub(super) fn read(
     servers: &McpServers,
     warnings: &mut Warnings,
 ) -> Result<Option<Hosted>, ApiError> {
-    let mut hosted = Hosted::default();
+    let mut hosted = Hosted { needs_lists: true, ..Hosted::default() };
     let list = body.list(fields::MCP_SERVERS)?;
     list.check_len(MOST_SERVERS, "servers")?;
     for server in list.objects() {

@@ -16,7 +16,6 @@ use crate::event_buffer::EventBuffer;
 use crate::machine::{Machine, Record};
 use crate::seal::Seal;
 use contract::Payload;
-use net::printable::printable;
 use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 
 /// The event machine of one message.
@@ -269,10 +268,6 @@ impl Machine for MessagesMachine {
             return;
         }
         match event {
-            ServerEvent::ListEnded { server, tools: Err(reason) } => {
-                let message = format!("The tools of {} can't be listed: {reason}", printable(server));
-                self.fail(TurnFailure { code: "invalid_prompt", message }, buffer);
-            }
             ServerEvent::CallBegun { call_id, called } => self.begin_call(call_id, called, buffer),
             ServerEvent::CallText { delta, .. } => self.text(delta, buffer),
             ServerEvent::CallWritten { .. } => self.close(ItemStatus::Completed, buffer),

@@ -45,7 +45,8 @@ impl Index {
         let invalid = |reason| LoadError::invalid(files.describe(WEIGHTS_INDEX), reason);
         let index: Self =
             serde_json::from_slice(text).map_err(|error| invalid(format!("no index of weights: {error}")))?;
-        match index.weight_map.values().find(|file| file.contains(['/', '\\']) || file.starts_with('.')) {
+        let is_foreign = |c: char| matches!(c, '/' | '\\') || c.is_control();
+        match index.weight_map.values().find(|file| file.contains(is_foreign) || file.starts_with('.')) {
             Some(file) => Err(invalid(format!("{file:?} is not the name of a file beside it"))),
             None => Ok(index),
         }

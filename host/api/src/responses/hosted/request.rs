@@ -79,15 +79,15 @@ pub(in crate::responses) fn read(
 
 /// Removes the tools that the model may not call; `None` if no server is left. Servers of calls
 /// that the client has approved stay, without being shown to the model.
-pub(in crate::responses) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
+pub(in crate::responses) fn choose(mut hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
     let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
-    let Hosted { mut tools, max_calls, search, approved } = hosted;
-    for tools in &mut tools {
+    let Hosted { tools, approved, .. } = &mut hosted;
+    for tools in tools.iter_mut() {
         tools.chosen = chosen(tools, allowed);
     }
     let is_awaited = |label: &str| approved.iter().any(|call| call.server == label);
     tools.retain(|tools| tools.may_be_called() || is_awaited(tools.server.label()));
-    (!tools.is_empty()).then_some(Hosted { tools, max_calls, search, approved })
+    (!tools.is_empty()).then_some(hosted)
 }
 
 /// Names of a server's tools that are allowed; `None`: all.
