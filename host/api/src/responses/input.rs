@@ -79,9 +79,6 @@ fn items(
         }
         // Of items before, their senders were told.
         let warnings = if is_own { &mut *warnings } else { &mut told };
-        if item.get(fields::TYPE.optional())? == Some("tool_search_output") {
-            check_found(item, ToolBounds::new(defaults))?;
-        }
         self::item(item, (&defaults.seal, &approvals), history, warnings)?;
     }
     Ok(())
@@ -96,6 +93,9 @@ pub(crate) fn check_item(
     if item.get(fields::TYPE.optional())? == Some(compaction::TRIGGER) {
         let what = "it asks for a response and says nothing: send it to /v1/responses";
         return Err(item.at(fields::TYPE).invalid(what));
+    }
+    if item.get(fields::TYPE.optional())? == Some("tool_search_output") {
+        check_found(item, ToolBounds::new(defaults))?;
     }
     self::item(item, (&defaults.seal, &Approvals::default()), &mut History::default(), warnings)
 }

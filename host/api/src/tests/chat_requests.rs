@@ -341,3 +341,16 @@ fn tools_of_a_message_are_seen_there_and_may_be_called() {
         assert!(error.status == 400 && error.message.contains(words), "{error}");
     }
 }
+
+#[test]
+fn tools_of_all_messages_have_one_number() {
+    let tools = |first: usize| -> Vec<Value> {
+        let tool = |n| json!({ "type": "function", "function": { "name": format!("f{n}") } });
+        (first..first + 200).map(tool).collect()
+    };
+    let declares = |first: usize| json!({ "role": "system", "tools": tools(first) });
+    let body = |messages: &[Value]| json!({ "tools": tools(0), "messages": messages });
+    assert_eq!(job(chat::read, &with(&body(&[declares(200)]))).0.demand.tools.len(), 400);
+    let message = refused(&body(&[declares(200), declares(400)]));
+    assert!(message.starts_with("messages[1].tools: at most 312 tools"), "{message}");
+}

@@ -96,6 +96,11 @@ fn deferred_tools_are_seen_where_a_result_refers_to_them() {
     assert_eq!((shown.as_str(), callable.as_str()), ("find", "find send"));
     let declared = r#"{"type":"function","function":{"name":"send","description":"Sends.","parameters":{"type":"object"}}}"#;
     assert!(result.starts_with(declared) && result.ends_with("find"), "{result}");
+    // A tool is shown once, however often it is referred to.
+    let again = json!([{ "type": "tool_reference", "tool_name": "send" }, { "type": "tool_reference", "tool_name": "send" }]);
+    let messages = json!([{ "role": "user", "content": again }]);
+    let (.., twice) = names(&json!({ "tools": tools, "messages": messages }));
+    assert_eq!((twice.matches("Sends.").count(), twice.ends_with("send")), (1, true), "{twice}");
     // A search that nobody runs here would never find them.
     let mut searched = tools.clone();
     searched
@@ -103,6 +108,16 @@ fn deferred_tools_are_seen_where_a_result_refers_to_them() {
         .unwrap()
         .push(json!({ "type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25" }));
     assert_eq!(names(&json!({ "tools": searched })).0, "find send list");
+}
+
+#[test]
+fn edits_and_servers_have_a_number() {
+    let edits = json!({ "edits": vec![json!({ "type": "clear_tool_uses_20250919" }); 9] });
+    let message = refused(&json!({ "context_management": edits }));
+    assert!(message.starts_with("context_management.edits: at most 8"), "{message}");
+    let servers = vec![json!({ "type": "url", "name": "n", "url": "https://example.com/mcp" }); 21];
+    let message = refused(&json!({ "mcp_servers": servers }));
+    assert!(message.starts_with("mcp_servers: at most 20"), "{message}");
 }
 
 #[test]

@@ -136,3 +136,59 @@ fn tools_that_were_found_may_be_called_and_stay_out_of_the_list() {
     assert_eq!(callable, ["tool_search", "send_mail", "crm__list", "crm__add"]);
     assert_eq!(shown, ["tool_search"]);
 }
+
+fn functions(number: usize) -> Vec<Value> {
+    let tool = |n| json!({ "type": "function", "name": format!("f{n}"), "defer_loading": true });
+    (0..number).map(tool).collect()
+}
+
+fn found(tools: &Value) -> Value {
+    json!({ "type": "tool_search_output", "id": "tso_1", "call_id": "c", "tools": tools })
+}
+
+#[test]
+fn a_found_tool_counts_once() {
+    let mut tools = functions(511);
+    tools.push(json!({ "type": "tool_search", "execution": "client" }));
+    let call = json!({ "type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {} });
+    let input = |found: Value| json!({ "input": [{ "role": "user", "content": "q" }, call, found] });
+    let few = found(&json!(functions(20)));
+    assert_eq!(job(&body(&json!(tools), &input(few))).demand.tools.len(), 21);
+    let other = found(&json!([{ "type": "function", "name": "other" }]));
+    let error = refusal(responses::read, &body(&json!(tools), &input(other)));
+    assert!(error.message.contains("at most 512 tools"), "{error}");
+    let server = found(&json!([{ "type": "mcp", "server_label": "s" }]));
+    let error = refusal(responses::read, &body(&json!(tools), &input(server)));
+    assert!(error.message.starts_with("input[2].tools[0].type: a search finds"), "{error}");
+}
+
+#[test]
+fn what_a_search_found_has_bounds_without_a_request() {
+    let add = |tools: Value| {
+        let body = json!({ "items": [found(&tools)] }).to_string();
+        let defaults = defaults();
+        crate::read_body(body.as_bytes(), &defaults.limits, |body| {
+            crate::conversations::add(body, &defaults, &mut crate::ids::Ids::counted()).map(|_| ())
+        })
+    };
+    add(json!(functions(512))).unwrap_or_else(|error| panic!("{error}"));
+    for tools in [
+        json!(functions(513)),
+        json!([{ "type": "namespace", "name": "n", "description": "", "tools": functions(513) }]),
+    ] {
+        let error = add(tools).expect_err("it is refused");
+        assert!(error.message.contains("at most 512"), "{error}");
+    }
+}
+
+#[test]
+fn a_steer_waits_for_no_search_that_the_server_ran() {
+    let call =
+        |execution: &str| json!({ "type": "tool_search_call", "call_id": "c", "execution": execution });
+    let ended = |item: Value| {
+        let event = json!({ "response": { "status": "completed", "output": [item] } });
+        responses::steer::ResponseEnd::read(event.to_string().as_bytes()).required
+    };
+    assert_eq!(ended(call("client")), [json!({ "type": "tool_search_output", "call_id": "c" })]);
+    assert!(ended(call("server")).is_empty());
+}
