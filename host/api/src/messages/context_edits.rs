@@ -16,7 +16,7 @@ const COMPACTION_TOKENS: u32 = 150_000;
 const KEPT_RESULTS: u32 = 3;
 const KEPT_THOUGHTS: u32 = 1;
 
-/// Each edit may count the prompt's tokens once more.
+/// Most edits of a request, each of which may count the prompt's tokens once more.
 const MOST_EDITS: usize = 8;
 
 /// What a count has.

@@ -12,7 +12,7 @@ use net::printable::printable;
 /// Type of the tools that say which of a server's tools are used.
 pub(super) const TOOLSET: &str = "mcp_toolset";
 
-/// As in Anthropic's API.
+/// Most servers of a request, as in Anthropic's API.
 const MOST_SERVERS: usize = 20;
 
 const ENABLED: Field<bool> = Field::new("enabled", "");

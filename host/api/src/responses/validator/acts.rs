@@ -139,6 +139,7 @@ const COMPLETED_OR_FAILED: ItemPhase = ItemPhase::Progress(&["completed", "faile
 const COMMAND: &str = "shell_call_command";
 const CALL: [(&str, FieldType); 2] = [STATUS, ("call_id", FieldType::Text)];
 const STATUS: (&str, FieldType) = ("status", FieldType::Text);
+const SEARCH: [(&str, FieldType); 2] = [("call_id", FieldType::OptionalText), ("execution", FieldType::Text)];
 
 static ITEMS: [ItemKind; 15] = [
     ItemKind {
@@ -200,24 +201,14 @@ static ITEMS: [ItemKind; 15] = [
         parts: &[],
         phases: &[],
         model: true,
-        fields: &[
-            STATUS,
-            ("call_id", FieldType::OptionalText),
-            ("execution", FieldType::Text),
-            ("arguments", FieldType::Some),
-        ],
+        fields: &[STATUS, SEARCH[0], SEARCH[1], ("arguments", FieldType::Some)],
     },
     ItemKind {
         name: "tool_search_output",
         parts: &[],
         phases: &[],
         model: true,
-        fields: &[
-            STATUS,
-            ("call_id", FieldType::OptionalText),
-            ("execution", FieldType::Text),
-            ("tools", FieldType::List),
-        ],
+        fields: &[STATUS, SEARCH[0], SEARCH[1], ("tools", FieldType::List)],
     },
     ItemKind {
         name: "compaction",
