@@ -2,6 +2,7 @@
 import { createOpenAI } from "@ai-sdk/openai";
 import { stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
+import { OPTIONS } from "./ai_sdk_options.mjs";
 
 const [baseURL, model, api] = process.argv.slice(2);
 const calls = [];
@@ -20,12 +21,7 @@ const run = streamText({
     }),
   },
   stopWhen: stepCountIs(3),
-  // Without it, items are sent as references to items that the server would have stored.
-  providerOptions: { openai: { store: false } },
-  maxRetries: 0,
-  onError: ({ error }) => {
-    throw error;
-  },
+  ...OPTIONS,
 });
 const text = await run.text;
 console.log(JSON.stringify({ calls, text }));

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
+import { OPTIONS } from "./ai_sdk_options.mjs";
 
 const [baseURL, model, folder] = process.argv.slice(2);
 const calls = [];
@@ -42,12 +43,7 @@ const run = streamText({
     }),
   },
   stopWhen: stepCountIs(6),
-  // Without it, items are sent as references to items that the server would have stored.
-  providerOptions: { openai: { store: false } },
-  maxRetries: 0,
-  onError: ({ error }) => {
-    throw error;
-  },
+  ...OPTIONS,
 });
 const text = await run.text;
 console.log(JSON.stringify({ calls, text }));
