@@ -1,9 +1,13 @@
 //! The end of a running response's reasoning, asked for by its client, on the CPU engine: without a grammar and
 //! with one, and where it isn't possible.
 
+use std::cell::Cell;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tests::client::{Answer, post};
 use tests::server::{Setup, TestServer};
+use tests::tools::types;
 
 use super::support::{error, id, read, replaying};
 
@@ -110,5 +114,27 @@ async fn response_goes_on_where_its_reasoning_can_not_be_ended() {
         assert_eq!(error(&end(&server, &id).await), (409, json!("response_not_reasoning")));
     }
     assert_eq!(end(&server, "resp_none").await.status, 404);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_ends_at_once_the_reasoning_ends_once() {
+    let server = TestServer::start(Setup::default()).await;
+    let id = thinking(&server, &json!({ "reasoning": { "max_tokens": MOST } })).await;
+    let (has_ended, refused) = (Cell::new(0), Cell::new(0));
+    let ends = (0..8).map(|_| async {
+        while refused.get() < 200 {
+            match end(&server, &id).await.status.as_u16() {
+                200 => has_ended.set(has_ended.get() + 1),
+                409 if has_ended.get() == 0 => {}
+                409 => refused.set(refused.get() + 1),
+                other => panic!("status {other}"),
+            }
+        }
+    });
+    let ended = tokio::time::timeout(Duration::from_mins(1), futures_util::future::join_all(ends)).await;
+    ended.expect("the reasoning can be ended");
+    let (_, response) = told(&server, &id).await;
+    assert_eq!(types(&response), ["reasoning", "message"]);
     server.stop().await;
 }

@@ -1,8 +1,12 @@
 //! Threads of Messages: what a later turn sees, each refusal that clients act on, and what is left of a turn that fails.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use tests::client::{answered, get, post};
+use store::{Bounds, Options, Sqlite, Store};
+use tests::client::{answered, get, json_request, open, post};
 use tests::server::{Setup, TestServer, memory};
+use tests::tools::eventually;
 
 const MESSAGES: &str = "/v1/messages";
 
@@ -11,13 +15,18 @@ fn rules() -> Value {
         { "when": { "last_user_contains": "look", "tool_results": 0, "tool_declared": "look" },
           "text": "<tool_call>\n{\"name\": \"look\", \"arguments\": {}}\n</tool_call>" },
         { "when": { "last_role": "tool", "contains": "sunny" }, "text": "It is sunny." },
+        { "when": { "last_user_contains": "endless" }, "text": "It begins", "finish": "hang" },
         { "text": "Hello." },
     ])
 }
 
 async fn serve() -> (TestServer, tempfile::TempDir) {
+    serve_on(memory()).await
+}
+
+async fn serve_on(store: Arc<dyn Store>) -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let setup = Setup { store: Some(memory()), ..Setup::replay(folder.path(), &rules()) };
+    let setup = Setup { store: Some(store), ..Setup::replay(folder.path(), &rules()) };
     (TestServer::start(setup).await, folder)
 }
 
@@ -113,5 +122,52 @@ async fn a_turn_that_is_refused_leaves_its_thread_as_it_was() {
     assert_eq!(refused(&server, &body(&go_on(&first), &long, &json!({}))).await.0, 400);
     let next = answered(server.address, MESSAGES, &body(&go_on(&first), &said("Hi."), &json!({}))).await;
     assert_eq!(next["content"][0]["text"], "Hello.");
+    server.stop().await;
+}
+
+/// Anthropic's clients send the whole conversation without a thread on this code; on any other the conversation ended here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_without_room_is_refused_so_that_clients_go_on() {
+    let create = json!({ "type": "create" });
+    for (bounds, why) in [
+        (Bounds { links: 1, ..Bounds::default() }, "too many responses"),
+        (Bounds { context_bytes: 2000, ..Bounds::default() }, "too many bytes"),
+        (Bounds { owner_bytes: 3200, ..Bounds::default() }, "the store is full"),
+    ] {
+        let options = Options { bounds, ..Options::default() };
+        let (server, _folder) = serve_on(Arc::new(Sqlite::memory(&options).expect("memory"))).await;
+        let first = answered(server.address, MESSAGES, &body(&create, &said("Hi."), &json!({}))).await;
+        let long = said(&"word ".repeat(500));
+        let more = post(server.address, MESSAGES, &body(&go_on(&first), &long, &json!({}))).await;
+        let error = &more.json()["error"];
+        let code = &error["details"]["error_code"];
+        assert_eq!((more.status.as_u16(), code), (400, &json!("thread_unsupported_request")), "{error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(why)), "{error}");
+        let whole = json!([said("Hi.")[0], { "role": "assistant", "content": first["content"] }, long[0]]);
+        let alone = answered(server.address, MESSAGES, &body(&Value::Null, &whole, &json!({}))).await;
+        assert_eq!(alone["content"][0]["text"], "Hello.");
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_continuations_at_once_one_waits_for_the_other() {
+    let (server, _folder) = serve().await;
+    let create = json!({ "type": "create" });
+    let first = answered(server.address, MESSAGES, &body(&create, &said("Hi."), &json!({}))).await;
+    let endless = body(&go_on(&first), &said("endless"), &json!({ "stream": true }));
+    let mut running = open(server.address, json_request(MESSAGES, endless.to_string())).await;
+    assert!(running.next().await.is_some(), "it has begun");
+    let next = body(&go_on(&first), &said("Hi."), &json!({}));
+    assert_eq!(refused(&server, &next).await, (400, "thread_continue_in_flight".to_owned()));
+    // Its client leaves: that turn is cancelled, and the thread is as it was.
+    drop(running);
+    let mut told = (0, String::new());
+    eventually("the turn is given up", async || {
+        told = refused(&server, &next).await;
+        told.1 != "thread_continue_in_flight"
+    })
+    .await;
+    assert_eq!(told, (200, String::new()));
     server.stop().await;
 }

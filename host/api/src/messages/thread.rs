@@ -6,6 +6,7 @@
 //! messages.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use serde_json::value::RawValue;
 use store::{Item, Link};
@@ -116,7 +117,14 @@ fn mismatch(name: &str) -> ApiError {
 
 /// 400 of a server that keeps nothing.
 pub fn unsupported() -> ApiError {
-    let what = "thread: conversations are not kept here (`--store none`): send all messages with each request. Clients do so by themselves on this code";
+    alone("conversations are not kept here (`--store none`)")
+}
+
+/// 400 on which clients go on without threads, for this reason.
+fn alone(why: impl Display) -> ApiError {
+    let what = format!(
+        "thread: {why}: send all messages with each request, without `thread`. Clients do so by themselves on this code"
+    );
     ApiError::invalid("thread".to_owned(), what).with_code(NO_THREADS)
 }
 
@@ -138,6 +146,7 @@ pub fn refusal(error: &store::Error) -> Option<ApiError> {
             fields::ALREADY_CONTINUED,
             "it was continued already, and each response is continued once: continue from the thread's last response",
         ),
+        store::Error::TooLong(_) | store::Error::Full(_) => return Some(alone(error)),
         _ => return None,
     };
     let error =

@@ -12,9 +12,10 @@ use crate::state::request::StoredRequest;
 use crate::state::resolve::{Resolved, check_unchanged};
 use crate::state::running::RunningPlace;
 use crate::state::store_error::{refusal, store};
+use crate::state::threads;
 use api::chat::stored::Wish;
 use api::error::ApiError;
-use api::messages::thread::{self, ThreadWish};
+use api::messages::thread::ThreadWish;
 
 /// Stores an answer that is about to begin, and has its end stored. Returns the answer's end from
 /// outside: when the token is cancelled, the answer ends as cancelled.
@@ -35,7 +36,7 @@ pub(crate) async fn keep(
         request: StoredRequest::write(record.object, None),
         input: std::mem::take(&mut resolved.input),
     };
-    let place = entered(app, store.create(owner, new)).await?;
+    let place = entered(app, store.create(owner, new), refusal).await?;
     if let Err(error) = check_unchanged(app, owner, resolved).await {
         // What can't be deleted now is ended as lost later.
         let _ = store.delete(owner, place.lease.id()).await;
@@ -58,7 +59,7 @@ pub(crate) async fn keep_completion(
 ) -> Result<CancellationToken, ApiError> {
     let store = store(app)?;
     let record = answer.record().expect("completions have records");
-    let place = entered(app, store.completion_create(owner, wish.completion(record.id))).await?;
+    let place = entered(app, store.completion_create(owner, wish.completion(record.id)), refusal).await?;
     Ok(kept(answer, store, place))
 }
 
@@ -77,20 +78,24 @@ pub(crate) async fn keep_turn(
     let record = answer.record().expect("messages have records");
     let ThreadWish { link, own } = turn;
     let new = NewResponse { id: record.id, link, request: Vec::new(), input: own };
-    let place = entered(app, store.create(owner, new)).await?;
+    let place = entered(app, store.create(owner, new), threads::refusal).await?;
     Ok(kept(answer, store, place))
 }
 
 /// The place of a response that is being stored. A task of its own waits for it, so that one whose
 /// client leaves meanwhile gets a place, too, and with it an end.
-pub(crate) async fn entered(app: &App, creating: Reply<Lease>) -> Result<RunningPlace, ApiError> {
+///
+/// # Errors
+/// What `refusal` makes of the store's.
+pub(crate) async fn entered(
+    app: &App,
+    creating: Reply<Lease>,
+    refusal: fn(Error) -> ApiError,
+) -> Result<RunningPlace, ApiError> {
     let running = app.running.clone();
     let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
     let entered = entering.await.map_err(|_| ApiError::internal("The server failed to store this."))?;
-    entered.map_err(|error| match error {
-        Error::Continued { .. } => thread::refusal(&error).unwrap_or_else(|| refusal(error)),
-        error => refusal(error),
-    })
+    entered.map_err(refusal)
 }
 
 /// Has the end of an answer stored that runs at this place. Returns the answer's end from outside.

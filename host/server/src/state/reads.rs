@@ -33,6 +33,20 @@ pub(crate) async fn paid<T>(
     copies: usize,
     read: impl FnOnce(Budget) -> Reply<T>,
 ) -> Result<(T, Account), ApiError> {
+    paid_or(app, account, copies, read, store_error::refusal).await
+}
+
+/// As [`paid`], with the words that this kind of request has for the store's errors.
+///
+/// # Errors
+/// The refusal of an overdrawn account, and what `refusal` makes of the store's.
+pub(crate) async fn paid_or<T>(
+    app: &App,
+    account: Account,
+    copies: usize,
+    read: impl FnOnce(Budget) -> Reply<T>,
+    refusal: fn(Error) -> ApiError,
+) -> Result<(T, Account), ApiError> {
     account.check_cpu().map_err(body::refusal)?;
     let _turn = turn(app, account.principal()).await?;
     let purse = Arc::new(Purse::new(account, copies));
@@ -41,7 +55,7 @@ pub(crate) async fn paid<T>(
     match (read, overdrawn, account) {
         (Ok(read), None, Some(account)) => Ok((read, account)),
         (Err(Error::Unpaid), Some(overdrawn), _) => Err(body::refusal(overdrawn)),
-        (Err(error), ..) => Err(store_error::refusal(error)),
+        (Err(error), ..) => Err(refusal(error)),
         (Ok(_), ..) => Err(ApiError::internal("The server failed to pay for what it read.")),
     }
 }

@@ -6,7 +6,8 @@ use store::Link;
 use crate::accept::app::App;
 use crate::accept::body::{COPIES, CheckedBody};
 use crate::accept::caller::Caller;
-use crate::state::reads::paid;
+use crate::state::reads::paid_or;
+use crate::state::store_error;
 use api::error::ApiError;
 use api::messages::thread::{self, ThreadWish};
 
@@ -27,15 +28,18 @@ pub(crate) async fn threaded(
     body.hold(wish.size(), 1)?;
     let Link::Turn(_) = &wish.link else { return Ok((body, Some(wish))) };
     let (owner, link) = (caller.owner(), wish.link.clone());
-    let read = async |account| paid(app, account, 1, |budget| store.context(&owner, &link, budget)).await;
-    let (mut body, before) = body.pay(read).await.map_err(|error| match error.status {
-        404 => thread::refusal(&store::Error::NotFound).unwrap_or(error),
-        _ => error,
-    })?;
+    let context = |budget| store.context(&owner, &link, budget);
+    let (mut body, before) =
+        body.pay(async |account| paid_or(app, account, 1, context, refusal).await).await?;
     let before: Vec<Vec<u8>> = before.into_iter().map(|context| context.item.body).collect();
     // The whole text, before it is charged as a body of its own.
     body.hold(before.iter().map(Vec::len).sum::<usize>() + body.text().len(), COPIES)?;
     let (_paid, text) = body.refer(app, move |body| thread::merged(body, &before)).await?;
     let body = CheckedBody::of_text(app, &caller.principal, Bytes::from(text)).await?;
     Ok((body, Some(wish)))
+}
+
+/// The refusal that a client of a thread gets for an error of the store.
+pub(super) fn refusal(error: store::Error) -> ApiError {
+    thread::refusal(&error).unwrap_or_else(|| store_error::refusal(error))
 }
