@@ -53,6 +53,10 @@ pub(crate) const CACHE_BREAKPOINT: Row =
 pub(crate) const TOOL_EXTRAS: &[Row] =
     &tool_extras(Row::ignored("defer_loading", "the model sees all tools from the start"));
 
+/// Of tools that the server asks another for.
+pub(crate) const SHOWN_AT_ONCE: Row =
+    Row::warned("defer_loading", "the model sees the tools of a server from the beginning");
+
 /// What tools of any kind have that says nothing here, and what says that one is shown later.
 pub(crate) const fn tool_extras(defer_loading: Row) -> [Row; 6] {
     [

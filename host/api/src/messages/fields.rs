@@ -86,16 +86,30 @@ table! {
         SERVER_URL: Required<&str> = Field::new("url", "").required();
         AUTHORIZATION_TOKEN: Field<&str> = Field::new("authorization_token", "");
         TOOL_CONFIGURATION: Field<Object<'_>> =
-            Field::new("tool_configuration", "`enabled`, and `allowed_tools` by name");
+            Field::new("tool_configuration", "").of(Shape::Object(SERVER_TOOLS));
     }
 }
 
 table! {
     pub(super) TOOLSET {
         MCP_SERVER_NAME: Required<&str> = Field::new("mcp_server_name", "").required();
-        DEFAULT_CONFIG: Field<Object<'_>> = Field::new("default_config", "`enabled`");
-        CONFIGS: Field<Object<'_>> = Field::new("configs", "`enabled`, by name of a tool");
+        DEFAULT_CONFIG: Field<Object<'_>> = Field::new("default_config", "").of(Shape::Object(TOOL_CONFIG));
+        CONFIGS: Field<Object<'_>> = Field::new("configs", "by name of a tool, as `default_config`");
         Row::warned("tools", "the server is asked for its tools");
+    }
+}
+
+table! {
+    pub(super) SERVER_TOOLS {
+        ENABLED: Field<bool> = Field::new("enabled", "");
+        ALLOWED_TOOLS: Field<List<'_>> = Field::new("allowed_tools", "by name").of(Shape::List(&Shape::Text));
+    }
+}
+
+table! {
+    pub(super) TOOL_CONFIG {
+        ENABLED;
+        SHOWN_AT_ONCE;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::fields;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::error::ApiError;
-use crate::json::{Field, List, Object};
+use crate::json::Object;
 use crate::tools::TOOLS;
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServers, RequestServerError, UrlError};
@@ -14,9 +14,6 @@ pub(super) const TOOLSET: &str = "mcp_toolset";
 
 /// Most servers of a request, as in Anthropic's API.
 const MOST_SERVERS: usize = 20;
-
-const ENABLED: Field<bool> = Field::new("enabled", "");
-const ALLOWED: Field<List<'_>> = Field::new("allowed_tools", "");
 
 /// Reads the servers that a request names; none if it names none.
 ///
@@ -56,9 +53,9 @@ pub(super) fn read(
             listed: false,
         };
         if let Some(which) = server.get(fields::TOOL_CONFIGURATION)? {
-            let allowed = which.list(ALLOWED)?;
-            tools.allowed = which.value(ALLOWED).map(|_| allowed.texts()).transpose()?;
-            if which.get(ENABLED)? == Some(false) {
+            let allowed = which.list(fields::ALLOWED_TOOLS)?;
+            tools.allowed = which.value(fields::ALLOWED_TOOLS).map(|_| allowed.texts()).transpose()?;
+            if which.get(fields::ENABLED)? == Some(false) {
                 tools.allowed = Some(Vec::new());
             }
         }
@@ -67,7 +64,7 @@ pub(super) fn read(
     for tool in body.list(TOOLS)?.objects() {
         let tool = tool?;
         if tool.get(fields::TYPE.optional())? == Some(TOOLSET) {
-            toolset(&tool, &mut hosted)?;
+            toolset(&tool, &mut hosted, warnings)?;
         }
     }
     Ok((!hosted.tools.is_empty()).then_some(hosted))
@@ -89,19 +86,20 @@ fn refusal(server: &Object<'_>, error: &RequestServerError) -> ApiError {
 }
 
 /// Notes which of a server's tools are used.
-fn toolset(tool: &Object<'_>, hosted: &mut Hosted) -> Result<(), ApiError> {
+fn toolset(tool: &Object<'_>, hosted: &mut Hosted, warnings: &mut Warnings) -> Result<(), ApiError> {
     let name = tool.require(fields::MCP_SERVER_NAME)?;
     let of_name = hosted.tools.iter_mut().find(|tools| tools.server.label() == name);
     let Some(tools) = of_name else {
         let what = format_args!("no server in mcp_servers has the name {}", printable(name));
         return Err(tool.at(fields::MCP_SERVER_NAME).invalid(what));
     };
-    let is_enabled = |config: &Object<'_>| config.get(ENABLED);
+    let is_enabled = |config: &Object<'_>| config.get(fields::ENABLED);
     let default = tool.get(fields::DEFAULT_CONFIG)?.as_ref().map_or(Ok(None), is_enabled)?.unwrap_or(true);
     let mut enabled = Vec::new();
     if let Some(configs) = tool.get(fields::CONFIGS)? {
         for (name, config) in configs.fields() {
             let config = Object::new(config, configs.path.field(name))?;
+            warnings.fields(&config, &[fields::TOOL_CONFIG])?;
             let list = if is_enabled(&config)?.unwrap_or(default) { &mut enabled } else { &mut tools.denied };
             list.push(name.to_owned());
         }

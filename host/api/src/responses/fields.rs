@@ -243,6 +243,7 @@ table! {
         AUTHORIZATION: Field<&str> = Field::new("authorization", "");
         Row::warned("connector_id", "connectors are not there: give a `server_url`");
         SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
+        SHOWN_AT_ONCE;
         Row::warned("tunnel_id", "tunnels are not there: give a `server_url`");
     }
 }

@@ -166,7 +166,11 @@ fn item(
         "item_reference" => return Err(ApiError::item_not_found(item.require(fields::ID)?)),
         other => match (TypedTool::of_call(other), TypedTool::of_result(other)) {
             (Some(tool), _) => history.call(HistoryCall {
-                id: call_id(item)?.to_owned(),
+                id: match tool {
+                    TypedTool::ToolSearch => search_id(item)?,
+                    _ => call_id(item)?,
+                }
+                .to_owned(),
                 name: tool.name().to_owned(),
                 arguments: typed::input::arguments(tool, item)?,
             }),
@@ -235,6 +239,12 @@ fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
         Some(id) => Ok(id),
         None => item.get(fields::ID.optional())?.ok_or_else(|| item.at(fields::CALL_ID).missing("a string")),
     }
+}
+
+/// The id of a search, which has none where the server ran it and the client drops items' ids.
+fn search_id(item: Object<'_>) -> Result<&str, ApiError> {
+    let id = item.get(fields::CALL_ID)?;
+    Ok(id.or(item.get(fields::ID.optional())?).unwrap_or(TypedTool::ToolSearch.name()))
 }
 
 /// The id of the call that a result of a typed tool is for: a search that the server ran has none,

@@ -55,8 +55,11 @@ pub(super) fn declared(
         if is_of(item, "additional_tools") {
             declared.list(Object::new(item, path)?, &mut bounds, warnings)?;
         } else if is_of(item, "tool_search_output") {
-            let item = Object::new(item, path)?;
-            declared.join(of_search(item, &mut bounds, warnings)?);
+            let (item, mut left) = (Object::new(item, path)?, bounds.clone());
+            // A tool that is found again takes nothing: its declaration is the model's text by now.
+            if declared.join(of_search(item, &mut left, warnings)?) {
+                bounds = left;
+            }
             declared.check_number(item.at(TOOLS), bounds.tools)?;
         }
     }
@@ -110,8 +113,10 @@ impl Declared {
         self.typed.iter().copied().filter(is_client_run).collect()
     }
 
-    /// Lets the model call tools that it sees elsewhere. What is there already stays.
-    fn join(&mut self, found: Self) {
+    /// Lets the model call tools that it sees elsewhere. What is there already stays. Returns whether
+    /// any was new.
+    fn join(&mut self, found: Self) -> bool {
+        let before = self.client_tools.tools.len();
         let deferred = found.hidden.into_iter().map(|tool| tool.definition);
         for tool in deferred.chain(found.client_tools.tools) {
             if !self.client_tools.has(&tool.name) {
@@ -121,6 +126,7 @@ impl Declared {
             }
         }
         self.namespaces.extend(found.namespaces);
+        self.client_tools.tools.len() > before
     }
 
     /// The choice with flat names for the names that the client uses.
@@ -179,7 +185,7 @@ impl Declared {
                     if self.is_hidden(tool)? {
                         // Clients know the calls of such a tool by a namespace of its own name.
                         self.namespaces.insert(name.to_owned(), name, name);
-                        self.hide(whole(tool), None);
+                        self.hide(tool, None)?;
                     }
                 }
                 // `hosted::request` reads the others.
@@ -228,7 +234,7 @@ impl Declared {
             self.namespaces.insert(name, outer, inner);
             shown.push(echo(tool, kind));
             if self.is_hidden(tool)? {
-                self.hide(whole(tool), Some(Arc::clone(&head)));
+                self.hide(tool, Some(Arc::clone(&head)))?;
             }
         }
         self.shown.push(shown_namespace(namespace, &shown)?);
@@ -240,13 +246,21 @@ impl Declared {
         Ok(tool.get(DEFER_LOADING)?.unwrap_or(false) && self.searched)
     }
 
-    /// Takes the last tool away from the model, who may search for it. `shown` is the tool as the
-    /// client declared it, and `namespace` what its namespace begins with.
-    fn hide(&mut self, shown: Json, namespace: Option<Arc<str>>) {
+    /// Takes the last tool away from the model, who may search for it: `tool`, as the client declared
+    /// it, in a namespace that begins with `namespace`.
+    fn hide(&mut self, tool: Object<'_>, namespace: Option<Arc<str>>) -> Result<(), ApiError> {
+        let shown = whole(tool).into_string();
+        // An item that shows it is read from JSON again.
+        serde_json::from_str::<serde_json::Value>(&shown).map_err(|error| {
+            tool.path.invalid(format_args!(
+                "a tool that is found later is kept as JSON, and this one can't be: {error}"
+            ))
+        })?;
         let ClientTools { tools, declarations } = &mut self.client_tools;
-        let (Some(definition), Some(declaration)) = (tools.pop(), declarations.pop()) else { return };
-        let (declaration, shown) = (declaration.declaration, shown.into_string());
+        let (Some(definition), Some(declaration)) = (tools.pop(), declarations.pop()) else { return Ok(()) };
+        let declaration = declaration.declaration;
         self.hidden.push(DeferredTool { definition, declaration, shown, namespace });
+        Ok(())
     }
 
     /// Adds a tool that has items of its own. One that is there already is ignored with a warning,

@@ -228,10 +228,12 @@ fn request_names_configured_servers_and_approvals() {
     let tools = json!([
         { "type": "mcp", "server_label": "time", "allowed_tools": { "tool_names": ["now"] },
           "require_approval": { "never": { "tool_names": ["now"] } } },
-        { "type": "mcp", "server_label": "tools" },
+        { "type": "mcp", "server_label": "tools", "defer_loading": true },
         { "type": "web_search_preview" }, { "type": "code_interpreter" },
     ]);
-    let hosted = call(&tools, &json!("x"), &defaults).hosted.unwrap();
+    let call = call(&tools, &json!("x"), &defaults);
+    assert!(call.warnings[0].starts_with("tools[1].defer_loading ignored"), "{:?}", call.warnings);
+    let hosted = call.hosted.unwrap();
     let [time, tools, search, code] = hosted.tools.as_slice() else { panic!("{hosted:?}") };
     assert_eq!(time.allowed.as_deref(), Some(&["now".to_owned()][..]));
     assert!(!time.approval.asks("now") && time.approval.asks("later"));

@@ -192,7 +192,7 @@ fn calls_with_items_of_their_own_are_functions_and_their_results_texts() {
         "",
         &[
             ("c1", "shell", r#"{"commands":["ls"],"timeout_ms":5}"#),
-            ("c2", "local_shell", r#"{"command":["ls"],"env":{}}"#),
+            ("c2", "local_shell", r#"{"command":["ls"]}"#),
             ("c3", "apply_patch", r#"{"type":"delete_file","path":"a"}"#),
             ("c4", "tool_search", r#"{"query":"mail"}"#),
         ],

@@ -9,6 +9,7 @@ use crate::request::ApiRequest;
 use crate::responses;
 use grammar::ToolChoice;
 use model::Job;
+use prompt::Role;
 
 fn body(tools: &Value, more: &Value) -> Value {
     let mut body = json!({ "model": "m", "input": "q", "tools": tools });
@@ -191,4 +192,57 @@ fn a_steer_waits_for_no_search_that_the_server_ran() {
     };
     assert_eq!(ended(call("client")), [json!({ "type": "tool_search_output", "call_id": "c" })]);
     assert!(ended(call("server")).is_empty());
+}
+
+/// Each time took its values off those of the request, so that a long conversation ended.
+#[test]
+fn a_tool_that_is_found_again_takes_nothing() {
+    let words: Vec<String> = (0..2000).map(|word| format!("w{word}")).collect();
+    let parameters = json!({ "type": "object", "properties": { "word": { "enum": words } } });
+    let tool = json!({ "type": "function", "name": "f", "defer_loading": true, "parameters": parameters });
+    let mut input = vec![json!({ "role": "user", "content": "q" })];
+    for turn in 0..40 {
+        let id = format!("c{turn}");
+        input.push(
+            json!({ "type": "tool_search_call", "call_id": id, "execution": "client", "arguments": {} }),
+        );
+        input.push(json!({ "type": "tool_search_output", "call_id": id, "tools": [tool] }));
+    }
+    let tools = json!([{ "type": "tool_search", "execution": "client" }]);
+    assert_eq!(names(&body(&tools, &json!({ "input": input }))).0, ["tool_search", "f"]);
+    // Tools that are new do.
+    for (turn, item) in input.iter_mut().skip(2).step_by(2).enumerate() {
+        item["tools"][0]["name"] = json!(format!("f{turn}"));
+    }
+    let error = refusal(responses::read, &body(&tools, &json!({ "input": input })));
+    assert!(error.message.contains("JSON values"), "{error}");
+}
+
+/// The stored search couldn't be read.
+#[test]
+fn a_deferred_tool_that_no_item_could_show_is_refused() {
+    let text = body(&deferred(), &json!({})).to_string();
+    let text = text.replace(r#""parameters":{"type":"object"}"#, r#""parameters":{"maximum":1e999}"#);
+    let read =
+        |text: &str| super::read(responses::read, text.as_bytes(), &defaults(), &Clock::at(0)).map(|_| ());
+    read(&text).unwrap_or_else(|error| panic!("nothing is searched: {error}"));
+    let error = read(&text.replacen('[', r#"[{"type":"tool_search"},"#, 1)).expect_err("it is refused");
+    assert!(error.message.starts_with("tools[1]: a tool that is found later"), "{error}");
+}
+
+#[test]
+fn a_search_that_the_server_ran_is_read_without_ids() {
+    let tools = json!([{ "type": "tool_search" }]);
+    let input = json!([
+        { "role": "user", "content": "q" },
+        { "type": "tool_search_call", "call_id": null, "execution": "server", "arguments": { "query": "a" } },
+        { "type": "tool_search_output", "call_id": null, "execution": "server", "tools": [] },
+        { "type": "tool_search_call", "call_id": null, "execution": "server", "arguments": { "query": "b" } },
+        { "type": "tool_search_output", "call_id": null, "execution": "server", "tools": functions(1) },
+    ]);
+    let messages = job(&body(&tools, &json!({ "input": input }))).conversation.messages;
+    let results = messages.iter().filter(|message| message.role == Role::Tool);
+    let results: Vec<String> = results.map(|message| message.content.joined().to_owned()).collect();
+    assert_eq!(results.len(), 2);
+    assert!(results[1].contains("f0"), "{results:?}");
 }

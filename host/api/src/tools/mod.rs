@@ -178,7 +178,7 @@ fn declaration_of_custom(name: &str, description: &str, grammar: Option<&TextGra
 }
 
 /// Bounds on the tools of a request, less what has been read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ToolBounds {
     /// Most tools.
     pub(crate) tools: usize,

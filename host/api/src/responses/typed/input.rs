@@ -30,9 +30,11 @@ pub(in crate::responses) fn arguments(tool: TypedTool, item: Object<'_>) -> Resu
     }
 }
 
-/// The fields that say something, without the action's type.
+/// The fields that say something, without the action's type: `env` is always there.
 fn written(action: Object<'_>) -> String {
-    let says = |(name, value): &(&str, Value<'_>)| *name != fields::TYPE.row().name && !value.is_null();
+    let is_empty =
+        |value: Value<'_>| value.is_null() || (matches!(value, Value::Object(_)) && value.count() == 1);
+    let says = |(name, value): &(&str, Value<'_>)| *name != fields::TYPE.row().name && !is_empty(*value);
     raw::object(action.fields().filter(says).map(|(name, value)| (name, value.to_json()))).into_string()
 }
 
