@@ -222,6 +222,24 @@ fn calls_that_end_in_any_order_are_told_well() {
     }
 }
 
+/// They couldn't be read back.
+#[test]
+fn arguments_of_a_search_that_are_no_object_stay_what_the_model_wrote() {
+    let searched = |arguments: &str| {
+        let event = ServerEvent::Searched { arguments: arguments.to_owned(), found: Vec::new() };
+        output_of(&[server(event)], &TurnEnd::Completed).1["output"].clone()
+    };
+    assert_eq!(searched(r#"{"query":"mail"}"#)[0]["arguments"], json!({ "query": "mail" }));
+    for arguments in ["mail", "[1]", r#"{"query": 1e999}"#, ""] {
+        let items = searched(arguments);
+        assert_eq!(items[0]["arguments"], arguments);
+        let mut input = vec![json!({ "role": "user", "content": "q" })];
+        input.extend(items.as_array().unwrap().iter().cloned());
+        let read = call(&json!([{ "type": "tool_search" }]), &json!(input), &defaults(RequestUrls::None));
+        assert_eq!(read.job.conversation.messages[1].tool_calls[0].arguments, arguments);
+    }
+}
+
 #[test]
 fn request_names_configured_servers_and_approvals() {
     let defaults = defaults(RequestUrls::None);

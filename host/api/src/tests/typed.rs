@@ -1,5 +1,7 @@
 //! Tools that the client runs and whose calls have items of their own, and the search of tools.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{defaults, refusal};
@@ -123,6 +125,18 @@ fn the_server_searches_those_that_the_choice_allows() {
     assert_eq!(search_of(&body(&tools, &choice)), ["send_mail"]);
     tools[2]["execution"] = json!("client");
     assert_eq!(search_of(&body(&tools, &json!({}))), [""; 0]);
+}
+
+/// Each tool held its namespace's description.
+#[test]
+fn tools_of_a_namespace_share_what_it_begins_with() {
+    let namespace = json!({ "type": "namespace", "name": "n", "description": "", "tools": functions(3) });
+    let tools = json!([{ "type": "tool_search" }, namespace]);
+    let Some(Hosted { search: Some(search), .. }) = read(&body(&tools, &json!({}))).hosted else {
+        panic!("a search")
+    };
+    let heads: Vec<_> = search.tools.iter().filter_map(|tool| tool.namespace.as_ref()).collect();
+    assert!(heads.len() == 3 && heads.windows(2).all(|pair| Arc::ptr_eq(pair[0], pair[1])));
 }
 
 #[test]

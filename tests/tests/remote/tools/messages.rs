@@ -121,5 +121,11 @@ async fn servers_that_cannot_be_used_are_said() {
     let gone = json!({ "type": "url", "name": "gone", "url": "http://127.0.0.1:9/mcp" });
     let (status, words) = message(&body(&gone, &json!({}))).await;
     assert!(status == 400 && words.contains("The tools of gone can't be listed"), "{status} {words}");
+    // One that says nothing for a second, beside one that works.
+    let silent = json!({ "type": "url", "name": "unlisted", "url": "https://unused.example" });
+    for servers in [json!([hostile(), silent]), json!([silent, hostile()])] {
+        let (status, words) = message(&body(&silent, &json!({ "mcp_servers": servers }))).await;
+        assert!(status == 400 && words.contains("The tools of unlisted can't be listed"), "{status} {words}");
+    }
     server.stop().await;
 }
