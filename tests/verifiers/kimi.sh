@@ -7,25 +7,9 @@ set -euo pipefail
 CHECKOUT=$(realpath "$1")
 shift
 cd "$(dirname "$0")/../.."
-BUILT=${CARGO_TARGET_DIR:-$PWD/target}
-PACKAGES=(pytest==9.2.0 openai==3.57.0 httpx jsonschema pytest-rerunfailures)
-TOOLS=$BUILT/kimi-verifier
-
-if [ ! -e "$TOOLS/${PACKAGES[0]}" ]; then
-    rm -rf "$TOOLS"
-    python3 -m venv "$TOOLS"
-    "$TOOLS/bin/pip" install --quiet --disable-pip-version-check "${PACKAGES[@]}"
-    touch "$TOOLS/${PACKAGES[0]}"
-fi
-
-FOLDER=$(mktemp -d)
-trap 'kill "$SERVER" 2>/dev/null || true; rm -rf "$FOLDER"' EXIT
-"${SLUICE_HOST:-$BUILT/release/host}" serve --model host/models/kimi-tiny --listen 127.0.0.1:0 --store none > "$FOLDER/summary" 2> "$FOLDER/log" &
-SERVER=$!
-until ADDRESS=$(sed -n 's/^address *//p' "$FOLDER/summary") && [ -n "$ADDRESS" ]; do
-    kill -0 "$SERVER" || { cat "$FOLDER/log" >&2; exit 1; }
-    sleep 0.1
-done
+. tests/served.sh
+venv kimi-verifier pytest==9.2.0 openai==3.57.0 httpx jsonschema pytest-rerunfailures
+serve --model host/models/kimi-tiny --store none
 
 cd "$CHECKOUT"
 KIMI_BASE_URL=$ADDRESS/v1 KIMI_API_KEY=none MODEL_NAME=kimi-tiny THINK_MODE=kimi TOOL_JSON_REPORT=$FOLDER/report.json \

@@ -293,7 +293,7 @@ impl AgentLoop {
     fn search(&mut self, id: &str, arguments: String, refused: bool, out: &mut Vec<AnswerEvent>) {
         let Some(search) = &self.hosted.search else { return };
         let found = if refused { Err(TOO_MANY.to_owned()) } else { search.find(&arguments) };
-        let shown = found.iter().flatten().map(|tool| tool.shown()).collect();
+        let shown = found.iter().flatten().map(|tool| tool.in_namespace()).collect();
         let declarations = found
             .as_ref()
             .map(|found| found.iter().map(|tool| tool.declaration.as_str()).collect::<Vec<_>>());

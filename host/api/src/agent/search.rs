@@ -40,7 +40,7 @@ pub struct DeferredTool {
 
 impl DeferredTool {
     /// JSON of the tool in its namespace, as the client declared them.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn in_namespace(&self) -> String {
         match &self.namespace {
             Some(head) => format!("{head}{}]}}", self.shown),
             None => self.shown.clone(),
