@@ -31,7 +31,7 @@ pub enum NotStopped {
     NotReasoning,
     /// Engine, format or turn can't.
     #[error(
-        "its reasoning can't be ended: that needs an engine of this server, a parser that knows the end of reasoning, and room for an answer"
+        "its reasoning can't be ended: that needs a model that writes it, a parser that knows the end of reasoning, and room for an answer"
     )]
     Unsupported,
 }

@@ -59,13 +59,8 @@ impl TokenSource {
         if let Self::Remote(engine) = self { Some(engine) } else { None }
     }
 
-    /// The engine of this process, if it is one.
-    pub(super) fn local(&self) -> Option<&dyn Engine> {
-        if let Self::Engine(engine) = self { Some(&**engine) } else { None }
-    }
-
     /// What computes tokens; `None` for a script.
-    fn engine(&self) -> Option<&dyn Engine> {
+    pub(super) fn engine(&self) -> Option<&dyn Engine> {
         match self {
             Self::Engine(engine) => Some(&**engine),
             Self::Remote(engine) => Some(&**engine),

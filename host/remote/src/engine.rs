@@ -164,11 +164,10 @@ impl Engine for RemoteEngine {
     }
 
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
-        let (tokens, context) = (request.prompt.len(), self.info.context);
+        let (tokens, context) = (request.prompt.len() + request.begun.len(), self.info.context);
         if tokens == 0 || tokens >= context {
             return Err(SubmitError::PromptLength { tokens, context });
         }
-        request.check_not_begun(&self.info.name)?;
         let request = RemoteRequest::new(request, context);
         Ok(Generation::new(RemoteStream::new(Arc::clone(&self.pool), request)))
     }

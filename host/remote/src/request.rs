@@ -37,8 +37,13 @@ impl RemoteRequest {
         self.processors.min_tokens.min(self.max_tokens)
     }
 
-    /// Takes the fields of `request`; `context` limits the tokens of prompt and answer together.
-    pub(super) fn new(request: GenerationRequest, context: usize) -> Self {
+    /// Takes the fields of `request`; `context` limits the tokens of prompt and answer together. An
+    /// output that has begun is a part of the prompt to such engines, so penalties by what was
+    /// generated don't count it.
+    pub(super) fn new(mut request: GenerationRequest, context: usize) -> Self {
+        let processors = &mut request.processors;
+        processors.min_tokens = processors.min_tokens.saturating_sub(request.begun.len());
+        request.prompt.append(&mut request.begun);
         let demanded = request.constraint.as_deref().filter(|constraint| !constraint.is_optional);
         let schema = demanded.and_then(|constraint| constraint.json.as_ref());
         let room = context.saturating_sub(request.prompt.len()).max(1);

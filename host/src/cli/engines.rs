@@ -18,7 +18,7 @@ pub(super) struct EngineArguments {
     engine_kind: Vec<ForModel<Option<EngineKind>>>,
     /// Whether the engines bound reasoning themselves: `vllm` sends budgets of reasoning as
     /// `thinking_token_budget`, which vLLM keeps where it was started with `--reasoning-config`
-    /// [default: none].
+    /// [default: none: this server ends reasoning at its budget].
     #[arg(long, value_name = "[NAME=]none|vllm", value_parser = for_model(keeps_budgets))]
     engine_reasoning_budget: Vec<ForModel<bool>>,
     /// API key that is sent to the engines: an environment variable or a file that holds it.

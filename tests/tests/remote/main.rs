@@ -1,6 +1,7 @@
 //! What the server calls: remote engines, their faults, and what clients see of them; what is sent
 //! to each kind; captured answers of real engines; routing between them; and tool servers.
 
+mod budgets;
 mod cancel;
 mod captured;
 mod chain;

@@ -67,6 +67,11 @@ impl Job {
         }
     }
 
+    /// Whether the client has written the whole prompt.
+    pub(super) fn is_raw(&self) -> bool {
+        matches!(self.beginning, Beginning::Raw(_))
+    }
+
     fn may_call(&self) -> bool {
         self.demand.tool_choice != ToolChoice::None && !self.demand.tools.is_empty()
     }
@@ -90,6 +95,34 @@ impl AnswerConstraint {
             Self::Source(source) => Some(Arc::clone(source)),
             Self::Free | Self::Masks(..) => None,
         }
+    }
+
+    /// Whether its engine takes masks.
+    pub(super) fn has_masks(&self) -> bool {
+        matches!(self, Self::Masks(..))
+    }
+
+    /// Whether it ends reasoning at the request's budget.
+    pub(super) fn keeps_budget(&self) -> bool {
+        matches!(self, Self::Masks(_, Some(ReasoningEnd { budget: Some(_), .. }), _))
+    }
+
+    /// What an engine that makes masks itself has to follow from the end of reasoning on, if anything;
+    /// `None` where it can't be said there.
+    pub(super) fn behind_reasoning(
+        &self,
+        job: &Job,
+        parser: &ParserBinding,
+    ) -> Option<Option<Arc<Constraint>>> {
+        let Self::Source(whole) = self else { return Some(None) };
+        let rest = || parser.grammar_behind_reasoning(&job.demand).ok().flatten();
+        let grammar = whole.grammar.as_ref().and_then(|_| rest());
+        let at_once = |json: &JsonConstraint| JsonConstraint { begins: JsonBegins::AtOnce, ..json.clone() };
+        let json = whole.json.as_ref().map(at_once);
+        if grammar.is_none() && json.is_none() {
+            return whole.is_optional.then_some(None);
+        }
+        Some(Some(Arc::new(Constraint { grammar, json, is_optional: whole.is_optional })))
     }
 
     /// Makes the mask of one choice of at most `limit` tokens, if the engine takes masks.
@@ -176,24 +209,22 @@ impl Model {
     pub(super) fn unkept_budget(&self, job: &Job) -> Option<String> {
         job.reasoning_budget.filter(|_| !self.served.engine_keeps_budgets)?;
         let parser = self.served.parsers.current();
-        let can_end = parser.template().is_some() && parser.reasoning_end.is_some();
-        let is_demanding = self.takes_masks() && job.demanding_field().is_some();
-        let why = match self.takes_a_form(job) {
-            Err(why) if !is_demanding => why.to_owned(),
-            _ if !can_end => "the model's parser knows no end of reasoning for it".to_owned(),
-            // What is demanded and can't be followed is refused.
-            _ if is_demanding => return None,
-            _ => self.no_bounding_grammar(job, &parser)?,
+        // Such an engine gets a grammar of the whole turn, and another one where its reasoning ends.
+        let is_followed = !self.takes_masks() && job.asks_for_a_form();
+        let why = if !self.served.source.generates() {
+            "a script writes the answer"
+        } else if job.is_raw() {
+            "nothing tells thoughts from text behind a raw prompt"
+        } else if parser.reasoning_end.is_none() {
+            "the model's parser knows no end of reasoning for it"
+        } else if is_followed
+            && !parser.grammar_behind_reasoning(&job.demand).is_ok_and(|made| made.is_some())
+        {
+            "the format has no grammar of what follows it"
+        } else {
+            return None;
         };
         Some(format!("reasoning has no bound: {why}"))
-    }
-
-    /// Why the format has no grammar that bounds the reasoning of a job, such as for a tool's name.
-    fn no_bounding_grammar(&self, job: &Job, parser: &ParserBinding) -> Option<String> {
-        let call_form = self.served.call_form;
-        let demand = Demand { call_form, bounds_reasoning: true, ..job.demand.clone() };
-        let reason = parser.grammar(&demand).err()?.replace('"', "`");
-        Some(reason.split(' ').map(printable).collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -294,8 +325,7 @@ impl ConstraintBuilder<'_> {
 
     /// The text that ends reasoning; behind a raw prompt no text does.
     fn reasoning_end(&self) -> Option<Vec<(Option<u32>, String)>> {
-        let is_raw = matches!(self.job.beginning, Beginning::Raw(_));
-        self.parser.reasoning_end.clone().filter(|_| !is_raw)
+        self.parser.reasoning_end.clone().filter(|_| !self.job.is_raw())
     }
 
     /// Schemas that the answer must follow, each with the name of its owner.
@@ -407,7 +437,7 @@ impl ConstraintBuilder<'_> {
     /// Makes the format's grammar of the whole turn, including the part that the prompt has
     /// written.
     fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
-        if matches!(self.job.beginning, Beginning::Raw(_)) {
+        if self.job.is_raw() {
             return self.raw_grammar().map_err(|reason| at_fault(field, reason));
         }
         self.made(self.parser.grammar(&self.job.demand), field)

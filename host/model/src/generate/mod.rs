@@ -12,7 +12,7 @@ use std::time::Instant;
 use engine::{Finish, Generation, Step, SubmitError, Token};
 use futures_util::future::BoxFuture;
 
-pub(super) use self::reasoning_cut::ReasoningCut;
+pub(super) use self::reasoning_cut::{CutRule, ReasoningCut};
 use self::reports::{report_dropped, report_fault, report_malformed};
 use super::answer_context::{AnswerContext, GenerationNumber};
 use super::echo::{Echo, PendingEcho};
@@ -99,10 +99,12 @@ pub struct TurnStream {
     trace: Option<Box<TurnTrace>>,
     /// The parser's fault, for the trace.
     fault: Option<String>,
-    /// What ends the reasoning if somebody asks for that, where it can be ended.
+    /// What ends the reasoning before its time, where it can be ended.
     cut: Option<Box<ReasoningCut>>,
     /// The cut under way.
     cutting: Option<BoxFuture<'static, Option<Generation>>>,
+    /// Whether tokens behind the budget of reasoning were left out, for a cut.
+    is_cut: bool,
 }
 
 impl TurnStream {
@@ -131,6 +133,7 @@ impl TurnStream {
             fault: None,
             cut: None,
             cutting: None,
+            is_cut: false,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -151,7 +154,7 @@ impl TurnStream {
         Self { meter: Some(meter), ..self }
     }
 
-    /// Has `cut` end the reasoning, if somebody asks for that while it runs.
+    /// Has `cut` end the reasoning, if somebody asks for that while it runs or its budget is spent.
     pub(super) fn with_cut(self, cut: Option<ReasoningCut>) -> Self {
         Self { cut: cut.map(Box::new), ..self }
     }
@@ -200,7 +203,9 @@ impl TurnStream {
     /// Waits for the engine's next step and appends its events; returns the end with the last ones.
     /// Cancel safe: no step is lost if the future is dropped before it is ready.
     pub async fn next(&mut self, out: &mut TurnEvents) -> Option<EndedTurn> {
-        self.cut().await;
+        if !self.cut().await {
+            return Some(self.abort(failure::of_engine(), out));
+        }
         let Some(step) = self.generation.next().await else {
             tracing::error!("the engine ended a generation without saying so");
             return Some(self.abort(failure::of_engine(), out));
@@ -213,23 +218,30 @@ impl TurnStream {
         ended
     }
 
-    /// Waits for the cut of the reasoning that is under way, if one is.
-    async fn cut(&mut self) {
-        let Some(cutting) = &mut self.cutting else { return };
+    /// Waits for the cut of the reasoning that is under way, if one is. Returns false if it failed and
+    /// the turn can't go on without it.
+    async fn cut(&mut self) -> bool {
+        let Some(cutting) = &mut self.cutting else { return true };
         let cut = cutting.await;
         self.cutting = None;
-        if let Some(generation) = cut {
-            self.generation = generation;
+        let is_needed = std::mem::take(&mut self.is_cut);
+        match cut {
+            Some(generation) => self.generation = generation,
+            None if is_needed => return false,
+            None => {}
         }
+        true
     }
 
-    /// Says whether the turn reasons, and begins to cut that if somebody has asked for it.
+    /// Says whether the turn reasons, and begins to cut that if somebody has asked for it, or its
+    /// budget is spent.
     fn look_for_cut(&mut self) {
         let State::Running(turn) = &self.state else { return };
-        let can_cut = self.cut.as_ref().is_some_and(|cut| cut.has_room());
-        let is_asked = self.context.0.reasoning().look(turn.is_reasoning(), can_cut);
-        if is_asked && self.text.is_whole() {
-            self.cutting = self.cut.as_ref().map(|cut| cut.begin(self.context.clone()));
+        let can_be_asked = self.cut.as_ref().is_some_and(|cut| cut.may_be_asked());
+        let is_asked = self.context.0.reasoning().look(turn.is_reasoning(), can_be_asked);
+        let Some(cut) = &mut self.cut else { return };
+        if (is_asked || cut.is_due(turn)) && self.text.is_whole() {
+            self.cutting = Some(cut.begin(self.context.clone()));
         }
     }
 
@@ -285,6 +297,9 @@ impl TurnStream {
         if flow == Flow::Stop {
             return Some(self.finish(FinishReason::Stop, None, out));
         }
+        if self.is_cut {
+            return None;
+        }
         self.usage.output_tokens += count(step.untold_tokens);
         match step.finish? {
             Finish::Stop(id) => {
@@ -310,14 +325,20 @@ impl TurnStream {
         }
     }
 
-    /// Counts the tokens and appends their events. Tokens behind an early end are no part of the
-    /// turn, so where one may come they are taken one by one.
+    /// Counts the tokens and appends their events. Tokens behind an early end, or a spent budget of
+    /// reasoning, are no part of the turn, so where one may come they are taken one by one.
     fn take(&mut self, tokens: &[Token], out: &mut TurnEvents) -> Flow {
         let mut flow = self.begin(out);
         let State::Running(turn) = &mut self.state else { return flow };
-        let size = if turn.may_end_early() { 1 } else { tokens.len().max(1) };
+        let counts = self.cut.as_ref().is_some_and(|cut| cut.counts_tokens());
+        let size = if counts || turn.may_end_early() { 1 } else { tokens.len().max(1) };
         for tokens in tokens.chunks(size) {
             if flow == Flow::Stop {
+                break;
+            }
+            let is_due = |cut: &Box<ReasoningCut>| cut.is_due(turn) && self.text.is_whole();
+            if counts && self.cut.as_ref().is_some_and(is_due) {
+                self.is_cut = true;
                 break;
             }
             self.usage.output_tokens += count(tokens.len());

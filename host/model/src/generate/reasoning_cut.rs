@@ -1,20 +1,37 @@
-//! The end of a turn's reasoning before its time: the tokens that end reasoning follow those that were
-//! told, and the engine goes on behind them.
+//! The end of a turn's reasoning before its time, when its client asks for that or a budget is spent: the
+//! tokens that end reasoning follow those that were told, and the engine goes on behind them.
 //!
 //! Invariant: the turn's own sequence goes on until another one has taken its place, so a cut that
-//! isn't possible changes nothing.
+//! isn't possible changes nothing. A remote engine may still refuse the other one, which fails the
+//! answer: asked before the first one has left, an engine of one slot would wait for itself.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use engine::{Generation, GenerationRequest, Step, StepStream, Token};
+use engine::{Constraint, Generation, GenerationRequest, Step, StepStream, Token};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::answer_context::{AnswerContext, GenerationNumber};
 use crate::constraint::AnswerConstraint;
 use crate::served::Served;
+use turn::Turn;
+
+/// Most cuts of a turn: a model that goes on thinking would have an engine asked again and again.
+const MOST_CUTS: usize = 16;
+
+/// When a turn's reasoning is cut short, and how.
+pub(crate) struct CutRule {
+    /// Whether a client may ask for it.
+    pub(crate) on_request: bool,
+    /// Most tokens of reasoning, if nothing else keeps that bound.
+    pub(crate) budget: Option<u32>,
+    /// Tokens that end reasoning.
+    pub(crate) end: Arc<[u32]>,
+    /// What an engine that makes masks itself has to follow behind them.
+    pub(crate) behind: Option<Arc<Constraint>>,
+}
 
 /// What is needed to cut a turn's reasoning short.
 pub(crate) struct ReasoningCut {
@@ -22,8 +39,9 @@ pub(crate) struct ReasoningCut {
     /// The turn's request, without a mask, and with the tokens that were told as its beginning.
     request: GenerationRequest,
     constraint: Arc<AnswerConstraint>,
-    /// Tokens that end reasoning.
-    end: Arc<[u32]>,
+    rule: CutRule,
+    /// Cuts that may still be made.
+    left: usize,
     /// What every step of the turn tells of its prompt.
     prompt: PromptFacts,
 }
@@ -35,14 +53,14 @@ struct PromptFacts {
 }
 
 impl ReasoningCut {
-    /// A cut by the tokens `end` of the turn that `request` asks for, under this constraint.
+    /// Cuts by `rule` of the turn that `request` asks for, under this constraint.
     pub(crate) fn new(
         served: Arc<Served>,
         request: GenerationRequest,
         constraint: Arc<AnswerConstraint>,
-        end: Vec<u32>,
+        rule: CutRule,
     ) -> Self {
-        Self { served, request, constraint, end: end.into(), prompt: PromptFacts::default() }
+        Self { served, request, constraint, rule, left: MOST_CUTS, prompt: PromptFacts::default() }
     }
 
     /// Takes note of what a step tells of the prompt.
@@ -62,21 +80,45 @@ impl ReasoningCut {
     }
 
     /// Whether there is room for an answer behind the end.
-    pub(super) fn has_room(&self) -> bool {
-        self.request.begun.len() + self.end.len() < self.limit()
+    fn has_room(&self) -> bool {
+        self.left > 0 && self.request.begun.len() + self.rule.end.len() < self.limit()
+    }
+
+    /// Whether the reasoning can be cut if its client asks for that.
+    pub(super) fn may_be_asked(&self) -> bool {
+        self.rule.on_request && self.has_room()
+    }
+
+    /// Whether the turn's reasoning has spent its budget, and can be cut.
+    pub(super) fn is_due(&self, turn: &Turn) -> bool {
+        let is_spent = |budget| turn.is_reasoning() && turn.tokens().reasoning >= budget;
+        self.rule.budget.is_some_and(is_spent) && self.has_room()
+    }
+
+    /// Whether tokens behind the budget may be left out: a cut is sure to come, since no mask could
+    /// forbid the end.
+    pub(super) fn counts_tokens(&self) -> bool {
+        self.rule.budget.is_some() && !self.constraint.has_masks()
     }
 
     /// Begins the sequence that goes on behind the reasoning's end, which its first step has; none
     /// where the end may not come yet. Its mask is advanced on a thread of its own.
     pub(super) fn begin(
-        &self,
+        &mut self,
         (context, number): (AnswerContext, GenerationNumber),
     ) -> BoxFuture<'static, Option<Generation>> {
-        let mut request = self.request.without_mask();
-        request.begun.extend(&*self.end);
+        self.left -= 1;
+        let end = Arc::clone(&self.rule.end);
+        let mut request = GenerationRequest {
+            prompt_logprobs: None,
+            reasoning_budget: None,
+            constraint: self.rule.behind.clone(),
+            mask: self.constraint.mask(self.limit()),
+            ..self.request.without_mask()
+        };
+        request.begun.extend(&*end);
         request.max_tokens = request.max_tokens.saturating_sub(request.begun.len());
-        request.mask = self.constraint.mask(self.limit());
-        let (served, end, prompt) = (Arc::clone(&self.served), Arc::clone(&self.end), self.prompt);
+        let (served, prompt) = (Arc::clone(&self.served), self.prompt);
         async move {
             let told = request.begun.len() - end.len();
             let request = if request.mask.is_some() {
@@ -84,7 +126,7 @@ impl ReasoningCut {
             } else {
                 request
             };
-            let rest = served.source.local()?.submit(request);
+            let rest = served.source.engine()?.submit(request);
             let rest = rest.inspect_err(|error| tracing::warn!(%error, "reasoning can't be ended")).ok()?;
             let tokens = end.iter().map(|id| Token { id: *id, logprobs: None }).collect();
             let first = Some(Step { tokens, ..Step::default() });

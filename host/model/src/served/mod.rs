@@ -292,7 +292,7 @@ impl Model {
             return Ok(job);
         }
         let takes_a_form = self.takes_a_form(&job).is_ok();
-        if takes_a_form || self.served.engine_keeps_budgets {
+        if !job.is_raw() || self.served.engine_keeps_budgets {
             job.reasoning_budget = job.reasoning_budget.or_else(|| self.served.budget_by_effort(&job));
         }
         if takes_a_form {

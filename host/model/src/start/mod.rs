@@ -18,7 +18,7 @@ use super::choices::Choices;
 use super::constraint::AnswerConstraint;
 use super::echo::PendingEcho;
 use super::error::StartError;
-use super::generate::{ReasoningCut, TurnStream};
+use super::generate::{CutRule, ReasoningCut, TurnStream};
 use super::job::{Beginning, Job, RawPrompt, Truncation};
 use super::parsers::{ParserBinding, ParserRequest};
 use super::raw::RawTokens;
@@ -300,23 +300,29 @@ impl Served {
         }
     }
 
-    /// What can end the turn's reasoning while it runs, where the job allows that, this process's
-    /// engine writes the turn, and the parser knows the end of reasoning.
+    /// What can end the turn's reasoning while it runs, where its client may ask for that or it has a
+    /// budget that nothing else keeps, a model writes the turn, and the parser knows the end of
+    /// reasoning.
     fn reasoning_cut(
         self: &Arc<Self>,
         start: &ChoiceStart<'_>,
         request: &GenerationRequest,
     ) -> Result<Option<ReasoningCut>, StartError> {
-        let ends = start.job.may_cut_reasoning && start.context.playback().is_none();
-        let end = start.parser.reasoning_end.as_ref().filter(|_| ends && self.source.local().is_some());
-        let Some(pieces) = end else { return Ok(None) };
+        let ChoiceStart { job, parser, constraint, context, .. } = start;
+        let is_kept = self.engine_keeps_budgets || constraint.keeps_budget();
+        let (on_request, budget) = (job.may_cut_reasoning, job.reasoning_budget.filter(|_| !is_kept));
+        let writes = self.source.generates() && context.playback().is_none() && !job.is_raw();
+        let is_cut = writes && (on_request || budget.is_some());
+        let Some(pieces) = parser.reasoning_end.as_ref().filter(|_| is_cut) else { return Ok(None) };
+        let Some(behind) = constraint.behind_reasoning(job, parser) else { return Ok(None) };
         let ids = |(id, text): &(Option<u32>, String)| match id {
             Some(id) => Ok(vec![*id]),
             None => self.tokenizer.encode_text(text),
         };
         let end = pieces.iter().map(ids).collect::<Result<Vec<_>, _>>().map_err(StartError::tokenize)?;
-        let constraint = Arc::clone(&start.constraint);
-        Ok(Some(ReasoningCut::new(Arc::clone(self), request.without_mask(), constraint, end.concat())))
+        let rule = CutRule { on_request, budget, end: end.concat().into(), behind };
+        let constraint = Arc::clone(constraint);
+        Ok(Some(ReasoningCut::new(Arc::clone(self), request.without_mask(), constraint, rule)))
     }
 
     fn generation_request(

@@ -105,7 +105,7 @@ impl Served {
             stop: job.stop.clone(),
             include_stop: job.sampling.include_stop,
             min_tokens: job.sampling.min_tokens,
-            raw: matches!(job.beginning, Beginning::Raw(_)),
+            raw: job.is_raw(),
             max_tokens: Some(most_tokens(job)).filter(|most| *most < usize::MAX),
             stop_ids: request.stop_ids.to_vec(),
             constrained: request.mask.is_some() || request.constraint.is_some(),
