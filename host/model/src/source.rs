@@ -106,6 +106,16 @@ impl TokenSource {
         self.engine().is_some()
     }
 
+    /// Whether a model writes answers by grammars that name tokens: by masks of this server, or, of
+    /// several engines, one at least by its own.
+    pub(super) fn follows_grammars(&self) -> bool {
+        match self {
+            Self::Engine(engine) => engine.info().constraints.masks || engine.info().constraints.grammar,
+            Self::Remote(engine) => engine.follows_grammars(),
+            Self::Replay { .. } => false,
+        }
+    }
+
     /// Whether requests are taken.
     pub(super) fn is_alive(&self) -> bool {
         self.engine().is_none_or(Engine::is_alive)

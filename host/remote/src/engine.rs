@@ -185,6 +185,14 @@ impl Engine for RemoteEngine {
     }
 }
 
+impl RemoteEngine {
+    /// Whether one of the engines that are there follows grammars that name tokens.
+    pub fn follows_grammars(&self) -> bool {
+        let follows = |upstream: &Arc<Upstream>| upstream.facts().is_some_and(|facts| facts.follows_grammars);
+        self.pool.upstreams().iter().any(follows)
+    }
+}
+
 impl UpstreamPool {
     /// Replaces the list of engines. An engine on both lists keeps its state; one that is removed
     /// finishes the requests that it has begun.

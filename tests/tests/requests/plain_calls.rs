@@ -1,7 +1,7 @@
-//! Calls of tools that aren't strict, on the CPU engine: they are held to an envelope unless the operator leaves them free, and no
+//! Calls of tools that aren't strict, on the CPU engine, here and behind another server: they are held to an envelope unless the operator leaves them free, and no
 //! request fails for that.
 
-use model::{CallForm, ModelOptions};
+use model::{CallForm, EngineChoice, ModelOptions};
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
@@ -12,8 +12,12 @@ const QUESTIONS: [&str; 4] =
 const SEEDS: u64 = 20;
 
 async fn server(call_form: CallForm) -> TestServer {
+    server_before(EngineChoice::Local, call_form).await
+}
+
+async fn server_before(engine: EngineChoice, call_form: CallForm) -> TestServer {
     let setup = Setup::default();
-    TestServer::start(Setup { model: ModelOptions { call_form, ..setup.model }, ..setup }).await
+    TestServer::start(Setup { model: ModelOptions { call_form, engine, ..setup.model }, ..setup }).await
 }
 
 fn tool(name: &str, parameters: &Value) -> Value {
@@ -31,8 +35,7 @@ fn body(question: &str, tools: &Value) -> Value {
 
 /// Numbers of calls, of calls that are none of the declared tools' or whose arguments are no object of the tool's keys, and of answers without a
 /// call.
-async fn counted(call_form: CallForm) -> [usize; 3] {
-    let server = server(call_form).await;
+async fn counted(server: &TestServer) -> [usize; 3] {
     let closed = json!({ "type": "object", "properties": { "city": {} }, "additionalProperties": false });
     let tools = json!([tool("find_weather", &closed), tool("read_file", &json!({ "type": "object" }))]);
     let [mut calls, mut bad, mut texts] = [0; 3];
@@ -52,7 +55,6 @@ async fn counted(call_form: CallForm) -> [usize; 3] {
         calls += whole;
         bad += made[..whole].iter().filter(|call| !is_held(&call["function"])).count();
     }
-    server.stop().await;
     [calls, bad, texts]
 }
 
@@ -69,11 +71,20 @@ fn is_held(call: &Value) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plain_calls_have_an_envelope_unless_they_are_left_free() {
-    let [calls, bad, texts] = counted(CallForm::Envelope).await;
-    assert!(calls > 10 && texts > 10, "{calls} calls, {texts} texts");
-    assert_eq!(bad, 0);
-    let [_, bad, _] = counted(CallForm::Free).await;
+    let (held, free) = (server(CallForm::Envelope).await, server(CallForm::Free).await);
+    // An engine elsewhere follows the envelope of the server before it.
+    let engine = format!("http://{}", free.address).parse().expect("a URL");
+    let before = server_before(engine, CallForm::Envelope).await;
+    for server in [&held, &before] {
+        let [calls, bad, texts] = counted(server).await;
+        assert!(calls > 10 && texts > 10, "{calls} calls, {texts} texts");
+        assert_eq!(bad, 0);
+    }
+    let [_, bad, _] = counted(&free).await;
     assert!(bad > 0, "the model writes malformed calls");
+    for server in [before, held, free] {
+        server.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

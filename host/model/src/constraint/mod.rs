@@ -21,6 +21,8 @@ use net::printable::printable;
 
 /// Argument of chat templates that describe tools themselves.
 const BUILTIN_TOOLS: &str = "builtin_tools";
+/// Why the reasoning of an answer with a form can't be cut on an engine that makes masks itself.
+const NO_REST: &str = "the format has no grammar of what follows it";
 
 impl Job {
     /// Whether a grammar may have to be compiled for the job.
@@ -107,22 +109,24 @@ impl AnswerConstraint {
         matches!(self, Self::Masks(_, Some(ReasoningEnd { budget: Some(_), .. }), _))
     }
 
-    /// What an engine that makes masks itself has to follow from the end of reasoning on, if anything;
-    /// `None` where it can't be said there.
+    /// What an engine that makes masks itself has to follow from the end of reasoning on, if anything.
+    ///
+    /// # Errors
+    /// Why what is demanded can't be said from there on.
     pub(super) fn behind_reasoning(
         &self,
         job: &Job,
         parser: &ParserBinding,
-    ) -> Option<Option<Arc<Constraint>>> {
-        let Self::Source(whole) = self else { return Some(None) };
+    ) -> Result<Option<Arc<Constraint>>, &'static str> {
+        let Self::Source(whole) = self else { return Ok(None) };
         let rest = || parser.grammar_behind_reasoning(&job.demand).ok().flatten();
         let grammar = whole.grammar.as_ref().and_then(|_| rest());
         let at_once = |json: &JsonConstraint| JsonConstraint { begins: JsonBegins::AtOnce, ..json.clone() };
         let json = whole.json.as_ref().map(at_once);
         if grammar.is_none() && json.is_none() {
-            return whole.is_optional.then_some(None);
+            return if whole.is_optional { Ok(None) } else { Err(NO_REST) };
         }
-        Some(Some(Arc::new(Constraint { grammar, json, is_optional: whole.is_optional })))
+        Ok(Some(Arc::new(Constraint { grammar, json, is_optional: whole.is_optional })))
     }
 
     /// Makes the mask of one choice of at most `limit` tokens, if the engine takes masks.
@@ -199,8 +203,8 @@ impl Model {
     /// # Errors
     /// Why not.
     pub(super) fn takes_a_form(&self, job: &Job) -> Result<(), &'static str> {
-        if !self.takes_masks() || !self.served.source.generates() {
-            return Err("the engine makes masks itself");
+        if !self.served.source.follows_grammars() {
+            return Err("the engine follows no grammars of tokens");
         }
         job.takes_no_form().map_or(Ok(()), Err)
     }
@@ -209,18 +213,19 @@ impl Model {
     pub(super) fn unkept_budget(&self, job: &Job) -> Option<String> {
         job.reasoning_budget.filter(|_| !self.served.engine_keeps_budgets)?;
         let parser = self.served.parsers.current();
-        // Such an engine gets a grammar of the whole turn, and another one where its reasoning ends.
-        let is_followed = !self.takes_masks() && job.asks_for_a_form();
+        // Such an engine gets a grammar of the whole turn, and another one where its reasoning ends;
+        // JSON alone needs none.
+        let is_json = job.demand.response_schema.is_some() && !job.may_call();
+        let needs_rest = !self.takes_masks() && job.asks_for_a_form() && !is_json;
         let why = if !self.served.source.generates() {
             "a script writes the answer"
         } else if job.is_raw() {
             "nothing tells thoughts from text behind a raw prompt"
         } else if parser.reasoning_end.is_none() {
             "the model's parser knows no end of reasoning for it"
-        } else if is_followed
-            && !parser.grammar_behind_reasoning(&job.demand).is_ok_and(|made| made.is_some())
+        } else if needs_rest && !parser.grammar_behind_reasoning(&job.demand).is_ok_and(|made| made.is_some())
         {
-            "the format has no grammar of what follows it"
+            NO_REST
         } else {
             return None;
         };

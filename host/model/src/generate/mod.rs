@@ -336,8 +336,8 @@ impl TurnStream {
             if flow == Flow::Stop {
                 break;
             }
-            let is_due = |cut: &Box<ReasoningCut>| cut.is_due(turn) && self.text.is_whole();
-            if counts && self.cut.as_ref().is_some_and(is_due) {
+            let is_due = self.cut.as_ref().is_some_and(|cut| cut.is_due(turn));
+            if counts && is_due && self.text.is_whole() {
                 self.is_cut = true;
                 break;
             }

@@ -30,7 +30,7 @@ impl Model {
     /// out.
     pub fn efforts(&self) -> Efforts {
         let prompts = self.served.format.efforts();
-        let budget = |effort| self.takes_masks().then(|| self.served.budget_of(effort)).flatten();
+        let budget = |effort| self.served.source.generates().then(|| self.served.budget_of(effort)).flatten();
         let (middle, others): (Vec<_>, Vec<_>) =
             prompts.taken.iter().partition(|(effort, _)| *effort == MIDDLE);
         let mut shown: Vec<(&'static str, (&String, Option<u32>))> = Vec::new();

@@ -297,7 +297,7 @@ impl Model {
         }
         if takes_a_form {
             job.demand.call_form = self.served.call_form;
-            job.demand.bounds_reasoning = job.reasoning_budget.is_some();
+            job.demand.bounds_reasoning = job.reasoning_budget.is_some() && self.takes_masks();
         }
         Ok(job)
     }

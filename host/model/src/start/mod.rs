@@ -314,7 +314,7 @@ impl Served {
         let writes = self.source.generates() && context.playback().is_none() && !job.is_raw();
         let is_cut = writes && (on_request || budget.is_some());
         let Some(pieces) = parser.reasoning_end.as_ref().filter(|_| is_cut) else { return Ok(None) };
-        let Some(behind) = constraint.behind_reasoning(job, parser) else { return Ok(None) };
+        let Ok(behind) = constraint.behind_reasoning(job, parser) else { return Ok(None) };
         let ids = |(id, text): &(Option<u32>, String)| match id {
             Some(id) => Ok(vec![*id]),
             None => self.tokenizer.encode_text(text),
