@@ -76,7 +76,7 @@ impl GrammarTraits {
 /// How a format writes inputs of custom tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inputs {
-    /// As JSON strings, for which grammars aren't followed.
+    /// As JSON strings, or in a notation of the format's own.
     Json,
     /// Raw, followed by a marker that is a token.
     BeforeToken,

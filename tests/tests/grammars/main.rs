@@ -44,7 +44,9 @@ fn format(name: &str) -> Format {
 /// What is demanded of a format. Where any arguments may be nested so deep that a random walk finds
 /// no end, tools are strict and describe theirs.
 fn demands(format: &Format) -> Vec<(&'static str, Demand, Expected)> {
-    let mut demands = [requests(), plain(), inputs::requests(format.traits.inputs)].concat();
+    let mut demands =
+        [requests(), plain(), inputs::requests(format.traits.inputs, |grammar| format.carries(grammar))]
+            .concat();
     if format.traits.nests {
         demands.retain(|(_, _, expected)| !matches!(expected, Expected::Free));
         for (_, request, _) in &mut demands {
@@ -106,7 +108,7 @@ fn the_oracle_notices_a_grammar_that_is_too_wide() {
 
 #[test]
 fn oracle_notices_an_input_that_ignores_its_grammar() {
-    let (_, request, _) = inputs::requests(Inputs::BeforeToken).swap_remove(0);
+    let (_, request, _) = inputs::requests(Inputs::BeforeToken, |_| true).swap_remove(0);
     let mut free = request.clone();
     free.tools[0].grammar = None;
     let glm = format("glm");

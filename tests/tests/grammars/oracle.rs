@@ -12,7 +12,7 @@ use turn::values;
 
 use super::inputs;
 use super::play::{found_in, play, with_inner_as_text};
-use super::requests::Expected;
+use super::requests::{Expected, custom};
 use super::schemas;
 use super::tables;
 use parsers::conformance::walk::{FIRST_MARKER, Piece, Walker, ids};
@@ -143,6 +143,11 @@ impl Format {
         self.composed(&self.template(), request, markers)
     }
 
+    /// Whether inputs of custom tools follow this grammar.
+    pub(crate) fn carries(&self, grammar: &TextGrammar) -> bool {
+        self.template().refuses_input(&custom(Some(grammar.clone()))).is_none()
+    }
+
     /// Makes a walker at the beginning of a grammar.
     pub(crate) fn walker(&self, grammar: &str, markers: Markers) -> Result<Walker, String> {
         let descriptor = self.descriptor();
@@ -255,7 +260,7 @@ impl TextJudge for Format {
     }
 
     fn input(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {
-        if self.traits.inputs == Inputs::Json { Ok(()) } else { inputs::matches(grammar, text) }
+        if self.carries(grammar) { inputs::matches(grammar, text) } else { Ok(()) }
     }
 
     fn answer(&self, grammar: &TextGrammar, text: &str) -> Result<(), String> {

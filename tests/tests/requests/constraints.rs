@@ -230,16 +230,50 @@ async fn strict_tools_that_need_not_be_called_are_no_demand() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn input_in_a_string_of_json_follows_its_grammar() {
+    let server = TestServer::start(Setup::default()).await;
+    for (syntax, definition) in [
+        ("regex", r#"[0-9]{3}"\\/[a-f\n]{2,4}"#),
+        ("lark", "start: DIGIT~3 \"\\\"\\\\/\" (\"a\"..\"f\" | LF)~2..4\n%import common (DIGIT, LF)"),
+    ] {
+        for choice in ["required", "auto"] {
+            let body = json!({
+                "model": "qwen3-tiny", "input": "Patch it.", "tools": [custom(syntax, definition)], "tool_choice": choice,
+                "reasoning": { "effort": "none" }, "max_output_tokens": 200
+            });
+            let answer = post(server.address, "/v1/responses", &body).await;
+            assert_eq!((answer.status.as_u16(), answer.headers.get("x-sluice-warning")), (200, None));
+            let answer = answer.json();
+            let calls = answer["output"].as_array().expect("items").iter();
+            let inputs: Vec<&str> = calls.filter_map(|item| item["input"].as_str()).collect();
+            assert!(choice == "auto" || !inputs.is_empty(), "{answer}");
+            for input in inputs {
+                let (digits, rest) = input.split_at(3);
+                let letters = rest.strip_prefix("\"\\/").expect("quote, backslash, slash");
+                let is_whole =
+                    digits.bytes().all(|byte| byte.is_ascii_digit()) && (2..=4).contains(&letters.len());
+                assert!(is_whole && letters.chars().all(|char| "abcdef\n".contains(char)), "{input:?}");
+            }
+        }
+    }
+    server.stop().await;
+}
+
+fn custom(syntax: &str, definition: &str) -> Value {
+    json!({ "type": "custom", "name": "patch", "format": { "type": "grammar", "syntax": syntax, "definition": definition } })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grammar_that_the_format_cannot_carry_is_said_and_never_demanded() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": "Hi." }]))).await;
-    let format = json!({ "type": "grammar", "syntax": "regex", "definition": "a+" });
-    let tools = json!([{ "type": "custom", "name": "patch", "format": format }]);
-    let body = json!({ "model": "qwen3-tiny", "input": "x", "tools": tools });
+    let body =
+        json!({ "model": "qwen3-tiny", "input": "x", "tools": [custom("lark", "start: \"a\" start?")] });
     let answer = post(server.address, "/v1/responses", &body).await;
     assert_eq!(answer.status, 200, "{:?}", answer.body);
     let said = answer.headers["x-sluice-warning"].to_str().expect("ASCII");
-    assert!(said.starts_with("grammar of tool patch is not followed: "), "{said}");
+    let why = "the grammar of tool `patch`: start is recursive: no string of JSON can follow it";
+    assert_eq!(said, format!("grammar of tool patch is not followed: {why}"));
     for choice in [json!("required"), json!({ "type": "custom", "name": "patch" })] {
         let forced = merged(body.clone(), &json!({ "tool_choice": choice }));
         let answer = post(server.address, "/v1/responses", &forced).await;

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 use contract::ToolKind;
 
-use crate::Demand;
-use crate::lark::{ArgumentsRule, Callable, DemandedTurn, Lark, Markers};
+use crate::lark::{ArgumentsRule, Callable, DemandedTurn, InputForm, Lark, Markers};
 use crate::markers::{define_markers, no_token};
 use crate::template::check::{CALL, marker};
 use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
+use crate::{Demand, ToolDefinition};
 use call::Call;
 
 /// The tokens that stand for a parser's markers in a model's tokenizer.
@@ -51,7 +51,7 @@ impl Template {
         demand: &Demand,
         tokens: MarkerTokens<'_>,
     ) -> Result<Option<String>, ConstraintError> {
-        let turn = DemandedTurn::of(demand, self.directives.input.is_some())?;
+        let turn = DemandedTurn::of(demand, self.input_form())?;
         let Some(turn) = turn else { return Ok(None) };
         if turn.is_envelope && !turn.bounds_reasoning && self.restricts_text(&turn) {
             return Err("in this format a message may begin like a call".to_owned().into());
@@ -73,10 +73,19 @@ impl Template {
         Ok(Some(define_markers(&lark, &markers, tokens.inner, &stops)?))
     }
 
-    /// Why no input of a custom tool follows the tool's grammar in this format, if none does.
-    pub fn refuses_inputs(&self) -> Option<&'static str> {
-        const WHY: &str = "this model's format writes the input of a custom tool as a string of JSON";
-        self.directives.input.is_none().then_some(WHY)
+    /// Why the input of a custom tool doesn't follow the tool's grammar in this format, if so: one
+    /// line.
+    pub fn refuses_input(&self, tool: &ToolDefinition) -> Option<String> {
+        self.input_form().refuses(tool)
+    }
+
+    fn input_form(&self) -> InputForm {
+        let is_json = self.has("call", "arguments") && !self.has_notation();
+        match self.directives.input {
+            Some(_) => InputForm::Raw,
+            None if is_json => InputForm::Json,
+            None => InputForm::Other,
+        }
     }
 
     /// The stops that strings of a grammar can spell, and which therefore have to be tokens: all of

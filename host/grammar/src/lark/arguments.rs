@@ -51,6 +51,16 @@ impl ArgumentsRule {
         }
     }
 
+    /// The rule for a custom tool whose input is a string of JSON.
+    ///
+    /// # Errors
+    /// One line naming the tool: what of its grammar can't be followed there.
+    pub(super) fn of_input(input: &Input) -> Result<Self, String> {
+        let text = json!({"type": "string", "pattern": input.pattern()?});
+        let schema = json!({"type": "object", "properties": {"input": text}, "required": ["input"], "additionalProperties": false});
+        Ok(Self::Schema { schema, strict: true })
+    }
+
     /// Lark expression of the arguments as JSON. Text is the string `input` of an object then, and
     /// its grammar isn't followed.
     pub(crate) fn json(&self) -> String {

@@ -63,27 +63,71 @@ fn is_free(demand: &Demand) -> bool {
         }
 }
 
+/// How a format writes the input of a custom tool, as far as a grammar of it can be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputForm {
+    /// As raw text.
+    Raw,
+    /// As a string of JSON.
+    Json,
+    /// In a notation of its own, in which none is followed.
+    Other,
+}
+
+impl InputForm {
+    /// The arguments of a custom tool whose grammar is followed; none for another tool, and where the
+    /// form can't carry the grammar. `index` keeps the names of its rules apart from other tools'.
+    ///
+    /// # Errors
+    /// One line naming the tool, and what is wrong with its grammar.
+    fn followed(self, tool: &ToolDefinition, index: usize) -> Result<Option<ArgumentsRule>, String> {
+        if tool.kind != ToolKind::Custom || tool.grammar.is_none() {
+            return Ok(None);
+        }
+        match self {
+            Self::Raw => Input::of(tool, index).map(|input| Some(ArgumentsRule::Text(input))),
+            Self::Json => Ok(Self::quoted(tool).ok().flatten()),
+            Self::Other => Ok(None),
+        }
+    }
+
+    fn quoted(tool: &ToolDefinition) -> Result<Option<ArgumentsRule>, String> {
+        Input::of(tool, 0)?.map(|input| ArgumentsRule::of_input(&input)).transpose()
+    }
+
+    /// Why the grammar of a custom tool isn't followed, if so: one line.
+    pub(crate) fn refuses(self, tool: &ToolDefinition) -> Option<String> {
+        match self {
+            Self::Raw => None,
+            Self::Json => Self::quoted(tool).err(),
+            Self::Other => Some(
+                "this model's format writes the input of a custom tool in a notation of its own".to_owned(),
+            ),
+        }
+    }
+}
+
 impl<'a> DemandedTurn<'a> {
     /// What a request demands; `None` where the model is left free.
     ///
     /// Arguments follow the tool's schema where the tool is strict, a call is demanded, or the form
-    /// of calls says so; otherwise they are any object, or one of the schema's keys. Inputs of custom tools follow the tools' grammars where the
-    /// format writes them as raw text (`has_inputs`), and are free elsewhere.
+    /// of calls says so; otherwise they are any object, or one of the schema's keys. Inputs of custom
+    /// tools follow the tools' grammars where the format can carry these (`inputs`), and are free
+    /// elsewhere.
     ///
     /// # Errors
     /// One line naming the tool or schema, and what is wrong with it.
-    pub(crate) fn of(demand: &'a Demand, has_inputs: bool) -> Result<Option<Self>, String> {
-        let has_grammar = |tool: &ToolDefinition| tool.kind == ToolKind::Custom && tool.grammar.is_some();
-        let follows_inputs =
-            has_inputs && demand.tool_choice != ToolChoice::None && demand.tools.iter().any(has_grammar);
-        if is_free(demand) && !follows_inputs {
+    pub(crate) fn of(demand: &'a Demand, inputs: InputForm) -> Result<Option<Self>, String> {
+        let followed = |(index, tool)| inputs.followed(tool, index);
+        let may_call = demand.tool_choice != ToolChoice::None;
+        let tools = demand.tools.iter().enumerate().filter(|_| may_call && is_free(demand));
+        if is_free(demand) && tools.map(followed).all(|rule| matches!(rule, Ok(None))) {
             return Ok(None);
         }
         let mut turn = Self::demanded(demand)?;
-        let inputs = turn.tools.iter_mut().enumerate().filter(|_| has_inputs);
-        for (index, callable) in inputs {
-            if let ArgumentsRule::Text(input) = &mut callable.arguments {
-                *input = Input::of(callable.tool, index)?;
+        for (index, callable) in turn.tools.iter_mut().enumerate() {
+            if let Some(rule) = followed((index, callable.tool))? {
+                callable.arguments = rule;
             }
         }
         Ok(Some(turn))

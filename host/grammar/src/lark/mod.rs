@@ -22,7 +22,7 @@ mod text;
 mod writer;
 
 pub(crate) use arguments::ArgumentsRule;
-pub(crate) use demanded::{Callable, DemandedTurn};
+pub(crate) use demanded::{Callable, DemandedTurn, InputForm};
 pub use input::response_text;
 pub(crate) use input::{Part, definition, is_terminal};
 pub(crate) use parameters::{ParameterList, Spelling, Value, parameter_list};

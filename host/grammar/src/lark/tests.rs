@@ -3,7 +3,9 @@
 
 use contract::ToolKind;
 
-use super::{DemandedTurn, Lark, Markers, ParameterList, Spelling, Value, literal, parameter_list};
+use super::{
+    DemandedTurn, InputForm, Lark, Markers, ParameterList, Spelling, Value, literal, parameter_list,
+};
 use crate::{Demand, TextGrammar, ToolChoice, ToolDefinition};
 
 fn strict(schema: &str) -> Demand {
@@ -35,7 +37,7 @@ fn written(demand: &Demand) -> Result<String, String> {
     };
     let fits = |_: &str| true;
     let spelling = Spelling { text: "text", markers: &[0, 1], fits: &fits, write: &write };
-    let turn = DemandedTurn::of(demand, false)?.expect("something is demanded");
+    let turn = DemandedTurn::of(demand, InputForm::Other)?.expect("something is demanded");
     Ok(match parameter_list(&lark(), &turn.tools[0], &spelling, false)? {
         ParameterList::Any(one) => format!("({one})*"),
         ParameterList::Free(all) => format!("({})*", all.join(" | ")),
@@ -60,7 +62,7 @@ fn names_stay_inside_their_quotes() {
 #[test]
 fn a_schema_cannot_loosen_itself() {
     let demand = strict(r#"{"type":"object","x-guidance":{"lenient":true,"item_separator":".*"}}"#);
-    let json = DemandedTurn::of(&demand, false).unwrap().unwrap().tools[0].arguments.json();
+    let json = DemandedTurn::of(&demand, InputForm::Other).unwrap().unwrap().tools[0].arguments.json();
     assert!(json.contains(r#""lenient":false"#) && !json.contains("item_separator"), "{json}");
 }
 
@@ -143,7 +145,7 @@ fn keys_that_markup_might_swallow_are_refused() {
 fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, String> {
     let demand = patch(syntax, definition);
     let mut lark = lark();
-    let turn = DemandedTurn::of(&demand, true)?.expect("a grammar is to be followed");
+    let turn = DemandedTurn::of(&demand, InputForm::Raw)?.expect("a grammar is to be followed");
     let rules: Vec<&str> = turn.inputs().map(super::input::Input::rule).collect();
     for input in turn.inputs() {
         if ends_at_token {
@@ -228,9 +230,9 @@ fn a_recursive_input_that_ends_at_text_is_refused() {
 #[test]
 fn input_grammars_are_ignored_for_strings_or_no_calls() {
     let mut demand = patch("lark", "(");
-    assert!(DemandedTurn::of(&demand, false).unwrap().is_none());
+    assert!(DemandedTurn::of(&demand, InputForm::Other).unwrap().is_none());
     demand.tool_choice = ToolChoice::None;
-    assert!(DemandedTurn::of(&demand, true).unwrap().is_none());
+    assert!(DemandedTurn::of(&demand, InputForm::Raw).unwrap().is_none());
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
-use grammar::{CallForm, Demand, Template, ToolChoice};
+use grammar::{CallForm, Demand, ToolChoice, ToolDefinition};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job, SamplingRequest};
@@ -250,21 +250,23 @@ impl Served {
     /// engine follows none, or the model's format can't carry one.
     pub(super) fn unfollowed_grammars(&self, job: &Job) -> Vec<String> {
         let (engine, parser) = (self.source.info(), self.parsers.current());
-        let why = if engine.constraints.masks || engine.constraints.grammar {
-            refuses_inputs(&parser)
-        } else {
-            Some("the engine follows no grammar of calls")
+        let follows = engine.constraints.masks || engine.constraints.grammar;
+        let no_engine = || (!follows).then(|| "the engine follows no grammar of calls".to_owned());
+        let why = |tool: &ToolDefinition| no_engine().or_else(|| refuses_input(&parser, tool));
+        let line = |tool: &ToolDefinition| {
+            let why = why(tool)?.replace('"', "`");
+            let why = why.split(' ').map(printable).collect::<Vec<_>>().join(" ");
+            Some(format!("grammar of tool {} is not followed: {why}", printable(&tool.name)))
         };
-        let Some(why) = why.filter(|_| job.may_call()) else { return Vec::new() };
-        let line = |name: &str| format!("grammar of tool {} is not followed: {why}", printable(name));
-        let tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some());
-        tools.map(|tool| line(&tool.name)).collect()
+        let tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some() && job.may_call());
+        tools.filter_map(line).collect()
     }
 }
 
-/// Why no grammar of a custom tool's input is followed in the parser's format, if none is.
-fn refuses_inputs(parser: &ParserBinding) -> Option<&'static str> {
-    parser.template().map_or(Some("this model's parser has no grammar"), Template::refuses_inputs)
+/// Why the grammar of a custom tool's input isn't followed in the parser's format, if so.
+fn refuses_input(parser: &ParserBinding, tool: &ToolDefinition) -> Option<String> {
+    let none = || Some("this model's parser has no grammar".to_owned());
+    parser.template().map_or_else(none, |template| template.refuses_input(tool))
 }
 
 /// Checks that the format can carry the grammars of the tools of which one has to be called.
@@ -274,8 +276,9 @@ fn check_inputs(job: &Job, parser: &ParserBinding) -> Result<(), StartError> {
         ToolChoice::Named(demanded) => demanded == name,
         ToolChoice::Auto | ToolChoice::None => false,
     };
-    let mut tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some() && is_demanded(&tool.name));
-    let (Some(tool), Some(why)) = (tools.next(), refuses_inputs(parser)) else { return Ok(()) };
+    let tools = job.demand.tools.iter().filter(|tool| tool.grammar.is_some() && is_demanded(&tool.name));
+    let mut refused = tools.filter_map(|tool| Some((tool, refuses_input(parser, tool)?)));
+    let Some((tool, why)) = refused.next() else { return Ok(()) };
     let reason = format!("the grammar of tool {:?} can't be followed: {why}", tool.name);
     Err(StartError::Constraint { field: ConstraintField::Tools, reason })
 }

@@ -63,7 +63,7 @@ impl Definition {
     }
 
     /// A name that `counts` and refers to itself through such names, or to a name that does.
-    fn recursive(&self, counts: fn(&str) -> bool) -> Option<&str> {
+    pub(super) fn recursive(&self, counts: fn(&str) -> bool) -> Option<&str> {
         let (mut open, mut users) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
         for (name, body) in self.bodies.iter().filter(|(name, _)| counts(name)) {
             let others = names(body).filter(|other| self.bodies.contains_key(*other));

@@ -5,14 +5,16 @@
 //! understood is refused. So it can't reach the rules around it, name a token, or mean something
 //! else than it says.
 //!
-//! Two ways in. Where a *token* ends the input, the definition stands as a nested grammar, with
+//! Three ways in. Where a *token* ends the input, the definition stands as a nested grammar, with
 //! names, imports and `%ignore` of its own. Where *text* ends it, llguidance's lexer, which takes
 //! the longest lexeme and never goes back, would read the end as part of the input: there the whole
 //! input is one terminal with its end behind it, which spells no marker. Such a definition can't be
-//! recursive.
+//! recursive. Where the input is a *string of JSON*, the definition is one regular expression, which
+//! isn't recursive either.
 
 mod definition;
 mod lexemes;
+mod pattern;
 mod reader;
 mod regex;
 
@@ -62,6 +64,14 @@ impl Input {
     /// The grammar as a Lark expression: a nested grammar.
     pub(super) fn nested(&self) -> String {
         format!("%lark {{\n{}}}", self.definition.nested())
+    }
+
+    /// The grammar as a regular expression.
+    ///
+    /// # Errors
+    /// One line naming the tool: what can't be followed in a string of JSON.
+    pub(super) fn pattern(&self) -> Result<String, String> {
+        self.definition.pattern().map_err(|error| format!("the grammar of {}: {error}", self.of))
     }
 
     /// The rule that stands for the input once [`Lark::input`] or [`Lark::input_before`] has
