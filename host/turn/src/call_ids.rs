@@ -35,16 +35,16 @@ impl CallIds {
 
     /// The next call's id: `own`, which [`Self::may_give`] allows, else one that is made.
     pub(super) fn next(&mut self, own: Option<&str>) -> String {
-        let id = own.map_or_else(|| self.made(), str::to_owned);
-        self.given.insert(id.clone());
-        id
+        let Some(own) = own else { return self.made() };
+        self.given.insert(own.to_owned());
+        own.to_owned()
     }
 
     /// An id that was made, and isn't a model's. A generator whose ids are equal makes the same one
     /// again.
     fn made(&mut self) -> String {
         let mut id = (self.make)();
-        while self.given.contains(&id) {
+        while !self.given.insert(id.clone()) {
             let next = (self.make)();
             if next == id {
                 break;

@@ -59,7 +59,7 @@ impl<P: StreamParser> Turn<P> {
     /// Feeds the tokens that the model wrote in one engine step. After [`Flow::Stop`] the caller
     /// ends the turn, as if the model had.
     pub fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
-        self.early.count(pieces.iter().filter(|piece| piece.id.is_some()).count());
+        self.early.count(pieces);
         self.filtered(out, |feed, events| feed.step(pieces, events))
     }
 

@@ -6,6 +6,7 @@
 
 use super::event::{ItemStatus, TurnEnd};
 use super::events::TurnEvents;
+use super::markers::TokenText;
 use super::one_call::OneCall;
 use super::settings::AllowedCalls;
 use super::stop::StopStrings;
@@ -59,11 +60,12 @@ impl EarlyEnd {
         if self.is_idle { out } else { &mut self.unfiltered }
     }
 
-    /// Counts tokens, before their events come.
-    pub(super) fn count(&mut self, tokens: usize) {
+    /// Counts the tokens, before their events come.
+    pub(super) fn count(&mut self, pieces: &[TokenText<'_>]) {
         if self.is_idle {
             return;
         }
+        let tokens = pieces.iter().filter(|piece| piece.id.is_some()).count();
         self.tokens = self.tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
         self.stop.counted(self.tokens);
     }

@@ -32,16 +32,24 @@ impl OpenJson {
     /// the length of `text` if it isn't there.
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {
-        for (at, byte) in text.iter().enumerate() {
-            if self.string == InString::No {
-                match byte {
+        let mut at = 0;
+        while at < text.len() {
+            match self.string {
+                InString::No => match text[at] {
                     b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                     b'}' | b']' if self.depth == 1 => return at,
                     b'}' | b']' => self.depth -= 1,
                     _ => {}
-                }
+                },
+                // Plain bytes of a string, as most are, change nothing.
+                InString::Yes => match text[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+                    Some(plain) => at += plain,
+                    None => return text.len(),
+                },
+                InString::AfterBackslash => {}
             }
-            self.string = self.string.next(*byte);
+            self.string = self.string.next(text[at]);
+            at += 1;
         }
         text.len()
     }

@@ -28,9 +28,9 @@ enum End {
     Json(OpenJson),
 }
 
-/// Up to 16 ASCII characters, one bit for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct AsciiSet(u128);
+/// Some ASCII characters, one bit for each. Two words, since a shift of 128 bits is several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct AsciiSet([u64; 2]);
 
 impl AsciiSet {
     fn of(bytes: &str) -> Option<Self> {
@@ -38,14 +38,17 @@ impl AsciiSet {
     }
 
     fn of_bytes(bytes: impl IntoIterator<Item = u8>) -> Option<Self> {
-        let add = |set, byte: u8| byte.is_ascii().then(|| set | 1 << byte);
-        bytes.into_iter().try_fold(0, add).map(Self)
+        bytes.into_iter().try_fold(Self::default(), |mut set, byte| {
+            *set.0.get_mut(usize::from(byte >> 6))? |= 1 << (byte & 63);
+            Some(set)
+        })
     }
 
     /// Place of the first of them in `text`.
     #[inline]
-    fn find(self, text: &str) -> Option<usize> {
-        text.bytes().position(|byte| byte.is_ascii() && self.0 >> byte & 1 == 1)
+    fn find(self, text: &[u8]) -> Option<usize> {
+        let is_one = |byte: &u8| byte.is_ascii() && self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+        text.iter().position(is_one)
     }
 }
 
@@ -70,7 +73,7 @@ impl HoldRule {
     /// Whether the parser needn't be asked about this text, which is all that it hasn't seen.
     #[inline]
     pub fn holds(self, unseen: &str) -> bool {
-        unseen.len() < self.at_most && self.ends.find(unseen).is_none()
+        unseen.len() < self.at_most && self.ends.find(unseen.as_bytes()).is_none()
     }
 }
 
@@ -97,7 +100,7 @@ impl PresetRoute {
     pub fn bytes_before_end(&mut self, text: &str) -> usize {
         match &mut self.end {
             End::Nothing => text.len(),
-            End::Bytes(stops) => stops.find(text).unwrap_or(text.len()),
+            End::Bytes(stops) => stops.find(text.as_bytes()).unwrap_or(text.len()),
             End::Json(json) => json.follow(text.as_bytes()),
         }
     }

@@ -94,7 +94,9 @@ impl Parser for Hunyuan {
             THINK_END | TURN_END => self.prose.content(out),
             ANSWER | ANSWER_END | TURN => self.prose.drop_markup(out),
             CALLS if !self.tools.is_empty() => {
-                self.state = State::Calls(Calls::objects(out.held(), "name", "arguments").into());
+                let calls = Calls::objects(out.held(), "name", "arguments");
+                calls.hold_head(out);
+                self.state = State::Calls(calls.into());
             }
             CALLS_END if !self.tools.is_empty() && !matches!(self.state, State::Mentioned) => {
                 self.prose.drop_markup(out);

@@ -140,7 +140,7 @@ impl Parser for Pythonic {
             }
             Mark::Calls if !self.tools.is_empty() => {
                 (self.region, self.state) = (Region::Marked, State::Head(String::with_capacity(GAP)));
-                out.hold_head(b"({=");
+                out.hold_head(b"{=)");
             }
             Mark::CallsEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),
             Mark::Calls | Mark::CallsEnd => self.prose.flow(out),
@@ -237,7 +237,7 @@ impl Pythonic {
             Opening::Unclear if is_marked || self.begins_declared(name) => {
                 self.state = State::Head(head);
                 if is_marked {
-                    out.hold_head(b"({=");
+                    out.hold_head(b"{=)");
                 }
             }
             Opening::Call(name, read) if is_marked || self.tools.contains(name) => {

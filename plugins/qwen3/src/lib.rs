@@ -108,6 +108,7 @@ impl Parser for Qwen3 {
             CALL if !self.tools.is_empty() => {
                 self.state = State::Call;
                 self.call = Call::after(MARKERS[CALL].len());
+                out.hold_head(b",}");
             }
             CALL_END if !self.tools.is_empty() && !was_mentioned => self.prose.drop_markup(out),
             TURN => {

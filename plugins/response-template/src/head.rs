@@ -76,7 +76,11 @@ impl ResponseTemplate {
             {
                 out.hold_gap();
             }
-            None => {}
+            None => {
+                if let InCall::Json(calls) = &self.call {
+                    calls.hold_head(out);
+                }
+            }
         }
     }
 

@@ -37,6 +37,10 @@ impl ResponseTemplate {
         self.leave_region();
         if ends_turn {
             self.region = None;
+        } else if keep == 0
+            && let Some(field) = self.region.or(self.table.implicit)
+        {
+            out.until_marker(self.table.fields[field].kind.route());
         }
     }
 

@@ -9,7 +9,7 @@ use tests::formats::FORMATS;
 use tests::sandbox::{SHIPPED, Sandbox, source};
 
 /// How often the parser of tables is asked.
-const TABLES: [(&str, usize); 2] = [("phi4-mini", 8), ("seed-oss", 12)];
+const TABLES: [(&str, usize); 2] = [("phi4-mini", 6), ("seed-oss", 11)];
 
 #[test]
 fn small_calls_ask_as_rarely_as_they_did() {

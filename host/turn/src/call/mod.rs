@@ -22,6 +22,8 @@ use contract::{ParameterValue, Payload, Route, Segment, Tool, ToolCall};
 const DERIVED_BYTES: u64 = 256;
 /// Number of further bytes of derived arguments for each byte dropped for the call.
 const DERIVED_RATIO: u64 = 8;
+/// Number of bytes of JSON for which a call has room at once.
+const USUAL_BYTES: usize = 256;
 
 /// An open tool call.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(super) struct Call {
     /// State of that JSON, and how much of it was read: only where somebody asks.
     open_json: OpenJson,
     followed: usize,
+    /// Length of that JSON when it was checked last, and whether it was whole then.
+    checked: Option<(usize, bool)>,
     unescape: Unescape,
     tools: Arc<[Tool]>,
     /// Whether a value that is left out makes the call incomplete.
@@ -57,11 +61,12 @@ impl Call {
     ) -> Self {
         let ToolCall { name, payload, id: _ } = call;
         Self {
-            json: (payload == Payload::Json).then(String::new),
+            json: (payload == Payload::Json).then(|| String::with_capacity(USUAL_BYTES)),
             head: Some(ItemHead::ToolCall { call_id, name: name.clone(), payload }),
             name,
             open_json: OpenJson::outside(),
             followed: 0,
+            checked: None,
             unescape: Unescape::default(),
             tools,
             keeps_values,
@@ -213,11 +218,24 @@ impl Call {
         self.open_json.in_string()
     }
 
+    /// Whether the arguments are JSON that ends here inside a string. Whole JSON, as nearly all is at
+    /// its end, isn't read again.
+    pub(super) fn ends_in_string(&mut self) -> bool {
+        !self.is_whole() && self.string_is_open()
+    }
+
     /// Whether the arguments are a complete JSON object. False for plain text, whose end can't be
     /// recognised.
-    pub(super) fn is_whole(&self) -> bool {
-        !self.is_foreign()
-            && self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
+    pub(super) fn is_whole(&mut self) -> bool {
+        let Some(json) = &self.json else { return false };
+        if let Some((bytes, is_whole)) = self.checked
+            && bytes == json.len()
+        {
+            return is_whole;
+        }
+        let is_whole = !self.is_foreign() && serde_json::from_str::<IgnoredAny>(json).is_ok();
+        self.checked = Some((json.len(), is_whole));
+        is_whole
     }
 
     /// Whether the arguments should be a JSON object and are something else, such as a number, a
@@ -230,7 +248,7 @@ impl Call {
 
     /// Whether arguments that should be JSON aren't. Empty arguments are allowed: they are those of
     /// a tool without parameters.
-    pub(super) fn is_malformed(&self) -> bool {
+    pub(super) fn is_malformed(&mut self) -> bool {
         self.json.as_deref().is_some_and(|json| !json.trim().is_empty()) && !self.is_whole()
     }
 

@@ -186,8 +186,9 @@ impl Items {
                 Ok(())
             })?;
         }
-        let cut = cut || self.string_is_open();
-        let broken = self.open_call().is_some_and(|call| cut || call.is_foreign() || call.has_misfit());
+        let broken = self
+            .open_call_mut()
+            .is_some_and(|call| cut || call.ends_in_string() || call.is_foreign() || call.has_misfit());
         self.end(if broken { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
     }
@@ -219,9 +220,16 @@ impl Items {
         }
     }
 
+    pub(super) fn open_call_mut(&mut self) -> Option<&mut Call> {
+        match &mut self.open {
+            Some(OpenItem::Call(call)) => Some(call),
+            _ => None,
+        }
+    }
+
     /// Whether the open call's arguments are JSON, and end inside a string.
     pub(super) fn string_is_open(&mut self) -> bool {
-        if let Some(OpenItem::Call(call)) = &mut self.open { call.string_is_open() } else { false }
+        self.open_call_mut().is_some_and(Call::string_is_open)
     }
 
     /// What the calls so far have to say about how the turn ends.
@@ -249,7 +257,7 @@ impl Items {
             Some(OpenItem::Prose(prose)) => prose.announced,
             Some(OpenItem::Call(mut call)) => {
                 write(self.shows_calls(), out, |out| call.finish(&mut out.text));
-                self.count(&call, status);
+                self.count(&mut call, status);
                 call.is_announced()
             }
         };
@@ -259,7 +267,7 @@ impl Items {
     }
 
     /// Counts a call that ends with this status. One of the prompt says nothing of the turn.
-    fn count(&mut self, call: &Call, status: ItemStatus) {
+    fn count(&mut self, call: &mut Call, status: ItemStatus) {
         match status {
             _ if !self.visible => {}
             _ if !self.may_call => self.calls.dropped += 1,

@@ -50,7 +50,7 @@ impl Stream {
     /// Closes a call that is open at the end of the turn, whatever ended it. It is complete if its
     /// arguments are a whole JSON object.
     fn end_call(&mut self, out: &mut TurnEvents) {
-        let Some(call) = self.router.ledger.items.open_call() else { return };
+        let Some(call) = self.router.ledger.items.open_call_mut() else { return };
         let whole = call.is_whole();
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
     }

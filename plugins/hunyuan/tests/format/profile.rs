@@ -28,7 +28,7 @@ pub(crate) const PROFILE: Profile = Profile {
         ],
         between: "\n",
     },
-    asked: 7,
+    asked: 6,
     openings: &[],
     turns: &[CallingTurn {
         model_type: "hunyuan_v1_moe",

@@ -23,7 +23,7 @@ pub(crate) const PROFILE: Profile = Profile {
         call: ["<|tool_call_start|>·[tool·(x·=\"", "\")·]·<|tool_call_end|>"],
         between: "\n",
     },
-    asked: 8,
+    asked: 7,
     openings: &[
         Opening { pieces: &["<|im_start|>", "assistant\n"], next: Next::Message, is_at_beginning: true },
         Opening {

@@ -33,7 +33,7 @@ fn arguments_and_prose_come_out_with_every_chunk() {
     let mut stream = Stream::<Qwen3>::start(&tools()).unwrap();
     assert!(matches!(stream.text("Hi"), Step::Ops(_)));
     assert_eq!(stream.text(" there"), Step::Pass);
-    assert_eq!(stream.marker(2), Step::Hold);
+    assert!(is_held(&stream.marker(2)));
     assert!(is_held(&stream.text("{\"name\": \"ad")));
     let Step::Ops(ops) = stream.text("d\", \"arguments\": {\"a\": [\"x") else { panic!("the call opens") };
     let rest = JsonRest { route: Route::Arguments, depth: 2, in_string: InString::Yes };

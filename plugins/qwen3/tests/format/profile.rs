@@ -25,7 +25,7 @@ pub(crate) const PROFILE: Profile = Profile {
         ],
         between: "\n",
     },
-    asked: 6,
+    asked: 5,
     openings: &[
         Opening { pieces: &["<|im_start|>", "assistant\n"], next: Next::Message, is_at_beginning: true },
         Opening {

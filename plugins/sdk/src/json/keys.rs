@@ -69,13 +69,18 @@ fn has_words(scanner: &Scanner) -> bool {
 }
 
 /// A format's keys, where they aren't the usual ones: `name`, and `arguments` or `parameters`.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Keys(Option<(String, String)>);
 
 impl Keys {
     pub(super) fn new(name: &str, arguments: &str) -> Self {
         let usual = name == "name" && matches!(arguments, "arguments" | "parameters");
         Self((!usual).then(|| (name.to_owned(), arguments.to_owned())))
+    }
+
+    /// Keys of a region in which no object is a call.
+    pub(super) fn none() -> Self {
+        Self::new("", "")
     }
 
     /// What the value of `key` is. `None` is a key that was too long to be kept.

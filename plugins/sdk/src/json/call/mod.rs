@@ -68,8 +68,8 @@ impl Call {
 
     /// The call with other keys than `name` and `arguments`.
     #[must_use]
-    pub fn with_keys(self, name: &str, arguments: &str) -> Self {
-        Self { keys: Keys::new(name, arguments), ..self }
+    pub(super) fn with_keys(self, keys: Keys) -> Self {
+        Self { keys, ..self }
     }
 
     /// The call inside another object: its own end doesn't close it.

@@ -31,7 +31,7 @@ impl Calls {
             match event {
                 Event::ValueStart if is_next && byte == b'{' => {
                     if self.around.len() == self.path.len() {
-                        let call = Call::after(held + index).with_keys(&self.keys.0, &self.keys.1);
+                        let call = Call::after(held + index).with_keys(self.keys.clone());
                         self.state = State::Object(call.inner());
                         return Some(index);
                     }

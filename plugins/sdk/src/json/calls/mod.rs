@@ -8,7 +8,7 @@
 
 mod around;
 
-use super::keys::Foreign;
+use super::keys::{Foreign, Keys};
 use super::{Call, Object, Progress, Scanner};
 use crate::{Output, Payload, Route, Tools};
 
@@ -17,7 +17,7 @@ use crate::{Output, Payload, Route, Tools};
 pub struct Calls {
     state: State,
     /// Keys of a call's name and of its arguments.
-    keys: (String, String),
+    keys: Keys,
     /// Keys that lead from an object of the region to the call in it.
     path: Vec<String>,
     /// Scanners of the objects around the call, the outermost first.
@@ -59,7 +59,14 @@ impl Calls {
     /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held
     /// before the first object.
     pub fn objects(held: usize, name: &str, arguments: &str) -> Self {
-        Self { keys: (name.to_owned(), arguments.to_owned()), ..Self::of(State::Before(held)) }
+        Self { keys: Keys::new(name, arguments), ..Self::of(State::Before(held)) }
+    }
+
+    /// Holds the head of the region's first call ([`Output::hold_head`]), if it hasn't begun.
+    pub fn hold_head(&self, out: &mut Output) {
+        if matches!(self.state, State::Before(_)) {
+            out.hold_head(b",}");
+        }
     }
 
     /// The calls are inside the region's objects, under the keys `path`: in
@@ -76,7 +83,7 @@ impl Calls {
     }
 
     fn of(state: State) -> Self {
-        let (keys, foreign) = (<(String, String)>::default(), Foreign::default());
+        let (keys, foreign) = (Keys::none(), Foreign::default());
         Self { state, keys, path: Vec::new(), around: Vec::new(), foreign, prose: Route::Content }
     }
 
@@ -206,7 +213,7 @@ impl Calls {
     /// Begins an object, before which `held` bytes are held.
     fn begin(&mut self, held: usize) {
         self.state = if self.path.is_empty() {
-            State::Object(Call::after(held).with_keys(&self.keys.0, &self.keys.1))
+            State::Object(Call::after(held).with_keys(self.keys.clone()))
         } else {
             self.foreign = Foreign::default();
             self.around.push(Scanner::default());
