@@ -1,7 +1,7 @@
 //! [`Store`] on SQLite: each method as a call to the writer's or a reader's queue.
 
 use super::evict::Debt;
-use super::{Sqlite, background, check, completions, conversations, evict, named, read, responses};
+use super::{Sqlite, background, check, completions, context, conversations, evict, named, read, responses};
 use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
@@ -110,7 +110,7 @@ impl Store for Sqlite {
 
     fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>> {
         let (owner, link) = (owner.clone(), link.clone());
-        self.read_paid(budget, move |s, budget| read::context(s, &owner, &link, budget))
+        self.read_paid(budget, move |s, budget| context::context(s, &owner, &link, budget))
     }
 
     fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {

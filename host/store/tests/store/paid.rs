@@ -92,9 +92,17 @@ async fn contexts_and_lists_end_where_nobody_pays() {
         fill(kit, 20).await;
         let purse = || Purse::with(5 * SIZE);
         for link in [parent("r"), conversation("v")] {
-            let purse = purse();
-            let read = kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await;
-            assert_eq!((read, purse.asked()), (Err(Error::Unpaid), vec![SIZE; 6]));
+            let context = async |purse: &Arc<Purse>| {
+                kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await
+            };
+            // All of it before any is read.
+            let (rich, poor) = (Purse::with(30 * SIZE), purse());
+            let bytes = context(&rich).await.unwrap().iter().map(|read| read.item.body.len() as u64).sum();
+            assert!(bytes >= 20 * SIZE);
+            assert_eq!(
+                (context(&poor).await, rich.asked(), poor.asked()),
+                (Err(Error::Unpaid), vec![bytes], vec![bytes])
+            );
         }
         let (store, owner) = (&kit.store, &kit.owner);
         for list in ["items", "conversation", "completion"] {
