@@ -51,13 +51,15 @@ pub(super) fn declared(
     let is_search = |(_, tool): (_, Value<'_>)| is_of(tool, TypedTool::ToolSearch.name());
     let mut declared = Declared { searched: body.list(TOOLS)?.iter().any(is_search), ..Declared::default() };
     declared.list(*body, &mut bounds, warnings)?;
-    for (path, item) in input.items() {
-        if is_of(item, "additional_tools") {
-            declared.list(Object::new(item, path)?, &mut bounds, warnings)?;
-        } else if is_of(item, "tool_search_output") {
-            let item = Object::new(item, path)?;
-            declared.join(of_search(item, &mut bounds, warnings)?);
-            declared.check_number(item.at(TOOLS), bounds.tools)?;
+    for (kind, path, item) in input.sought() {
+        match kind {
+            "additional_tools" => declared.list(Object::new(item, path)?, &mut bounds, warnings)?,
+            "tool_search_output" => {
+                let item = Object::new(item, path)?;
+                declared.join(of_search(item, &mut bounds, warnings)?);
+                declared.check_number(item.at(TOOLS), bounds.tools)?;
+            }
+            _ => {}
         }
     }
     Ok(declared)
