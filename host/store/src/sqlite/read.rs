@@ -26,10 +26,18 @@ pub(crate) struct Place {
     pub(crate) bytes: u64,
 }
 
-/// A response, and its key if its age is to be renewed.
-pub(crate) fn response(s: &Session, owner: &Owner, id: &str) -> Result<(Response, Option<i64>)> {
+/// A response once it is paid for, and its key if its age is to be renewed.
+pub(crate) fn response(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    budget: &Budget,
+) -> Result<(Response, Option<i64>)> {
     let row = ResponseRow::find(s, owner, id)?;
     let touch = row.to_touch(s);
+    let size = "SELECT LENGTH(request) + LENGTH(result) + \
+         (SELECT COALESCE(SUM(LENGTH(body)), 0) FROM item WHERE response = ?1 AND side = 1) FROM body WHERE response = ?1";
+    budget.pay(s.number(size, [row.key])?)?;
     Ok((load(s, row)?, touch))
 }
 

@@ -209,6 +209,12 @@ impl ConversationRow {
         (self.used + millis(TOUCH) <= s.now()).then_some(self.key)
     }
 
+    /// Size of a conversation's metadata.
+    pub(crate) fn metadata_bytes(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
+        let sql = "SELECT LENGTH(metadata) FROM conversation WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?";
+        s.first(sql, params![owner.name(), id], |row| row.get(0))?.ok_or(Error::NotFound)
+    }
+
     /// The row of a visible conversation.
     pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
         let row = s.first(
