@@ -169,7 +169,7 @@ impl<'a> Input<'a> {
 }
 
 /// The items in the field `input` of an object; none if it has no list there.
-fn listed<'a>(of: Object<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
+fn listed(of: Object<'_>) -> impl Iterator<Item = Value<'_>> {
     of.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter)
 }
 

@@ -100,7 +100,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
                 acknowledge("finished", &id, 0);
             }
             Err(_) => {
-                assert_eq!(store.response(&alice(), &id, Budget::default()).await, Err(Error::NotFound))
+                assert_eq!(store.response(&alice(), &id, Budget::default()).await, Err(Error::NotFound));
             }
         }
     }

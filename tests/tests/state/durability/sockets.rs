@@ -1,4 +1,4 @@
-//! What clients of WebSockets were told outlives the server, which is killed (SIGKILL) amid their answers:
+//! What clients of web sockets were told outlives the server, which is killed (SIGKILL) amid their answers:
 //! items that were finished, and responses that ended.
 //!
 //! `SLUICE_SERVER_KILLS` says how often.
@@ -79,8 +79,10 @@ async fn ask(address: SocketAddr, countdown: Arc<Countdown>) -> Vec<Vec<Value>> 
     let mut socket = Socket::open(address).await;
     let mut told: Vec<Vec<Value>> = Vec::new();
     loop {
-        let parent =
-            told.last().filter(|_| told.len() % CHAIN > 0).map(|events| events[0]["response"]["id"].clone());
+        let parent = told
+            .last()
+            .filter(|_| !told.len().is_multiple_of(CHAIN))
+            .map(|events| events[0]["response"]["id"].clone());
         let create = json!({ "type": "response.create", "model": "bench", "input": "Hi", "previous_response_id": parent });
         if socket.0.send(Message::text(create.to_string())).await.is_err() {
             return told;

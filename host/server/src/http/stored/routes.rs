@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use store::{Error, Events, Finished, Order, Owner, State as Progress, Target};
+use store::{Events, Order, Owner, State as Progress};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
@@ -12,14 +12,14 @@ use crate::http::asker::Asker;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
 use crate::http::stored::follow::{Followed, follow};
-use crate::state::ending::folded_log;
+use crate::state::ending;
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::store_error::{refusal, store};
 use accounts::Account;
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
-use api::responses::{Ending, end_reasoning, stored};
+use api::responses::{end_reasoning, stored};
 use model::{NotStopped, ReasoningStop};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
@@ -123,15 +123,9 @@ pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, ask
 
 /// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
 async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
-    let store = store(app)?;
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    let log = folded_log(store, owner, response).await.map_err(refusal)?;
-    let end = Ending::Cancelled.end(request.object.get(), log);
-    match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
-        Ok(Finished::Now | Finished::Before(_)) => Ok(true),
-        Err(Error::Sequence { .. }) => Ok(false),
-        Err(error) => Err(refusal(error)),
-    }
+    let ended = ending::cancel(&app.running, store(app)?, owner, response, request.object.get());
+    ended.await.map_err(refusal)
 }
 
 fn unreadable(_: Unreadable) -> ApiError {
