@@ -76,7 +76,7 @@ pub(crate) fn run(is_asked: &impl Fn(&str) -> bool) {
         ("16 times 1,000 references to an item of 3 MiB", references),
         ("6 threads of 16,000 references", crowded_references),
         ("64 lists of completions of 3 MiB", lists),
-        ("64 times one completion of 3 MiB, with memory for two", singles),
+        ("64 reads of a completion of 3 MiB", singles),
         ("a store of 24,000 responses over its bound", lowered),
     ];
     for (name, attack) in attacks.into_iter().filter(|(name, _)| is_asked(name)) {
