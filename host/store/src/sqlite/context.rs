@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 
 use rusqlite::{Row, params};
 
-use super::read::{Place, entries};
+use super::read::{Place, entries, paged, response_places};
 use super::row::{ConversationRow, ResponseRow};
 use super::session::Session;
-use crate::{Budget, ContextItem, Error, Item, Link, Owner, Result, Side};
+use crate::{Budget, ContextItem, Error, Item, Items, Link, Owner, Page, Result, Side};
 
 /// Items of a context whose places nobody pays for, and the memory of each further place in bytes: many
 /// tiny items have larger places than bodies.
@@ -52,14 +52,18 @@ pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) 
     context.items(s)
 }
 
-/// Places of all items before those of a response, which are paid for.
-pub(crate) fn places(s: &Session, row: &ResponseRow, budget: &Budget) -> Result<Vec<Place>> {
-    let context = Context::before(row);
+/// A page of a response's input, with everything before it. All places are paid for before they are read,
+/// each body before it is.
+pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {
+    let row = ResponseRow::find(s, owner, id)?;
+    let context = Context::before(&row);
     let bytes = bytes_of_places(context.size(s)?.items);
     if bytes > 0 {
         budget.pay(bytes)?;
     }
-    context.places(s)
+    let mut places = context.places(s)?;
+    response_places(s, row.key, Some(Side::Input), &mut places)?;
+    paged(s, places, page, budget)
 }
 
 fn bytes_of_places(items: u64) -> u64 {

@@ -2,7 +2,6 @@
 
 use rusqlite::{Params, params};
 
-use super::context;
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
 use crate::bounds::millis;
@@ -77,15 +76,6 @@ pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<Item>> {
         params![key, side],
         |row| Ok(Item { id: row.get(0)?, body: row.get(1)? }),
     )
-}
-
-/// A page of a response's input, with everything before it. All places are paid for before they are read, each
-/// body before it is.
-pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {
-    let row = ResponseRow::find(s, owner, id)?;
-    let mut places = context::places(s, &row, budget)?;
-    response_places(s, row.key, Some(Side::Input), &mut places)?;
-    paged(s, places, page, budget)
 }
 
 /// Items of a response, of one side or both.

@@ -117,7 +117,7 @@ impl Store for Sqlite {
     fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
         let read = move |s: &Session| {
-            let items = budget.run(|| read::items(s, &owner, &id, &page, &budget))?;
+            let items = budget.run(|| context::items(s, &owner, &id, &page, &budget))?;
             Ok((items, read::to_touch(s, &owner, &id)?))
         };
         self.read_and_touch(read, responses::touch)
