@@ -1,6 +1,8 @@
 //! Reader of message content of Responses and Chat Completions, a string or a list of parts. A part
 //! that isn't text becomes a placeholder, with a warning: the model sees that something was there.
 
+use memchr::memmem;
+
 use super::error::ApiError;
 use super::fields::{self, CACHE_BREAKPOINT, CACHE_CONTROL, KindOf, Kinds, Row, TEXT};
 use super::json::{Field, List, Object, Path, Required, Value};
@@ -98,6 +100,15 @@ fn placeholder(kind: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
+/// How the kinds that have a placeholder end, in JSON.
+const UNSEEN_ENDS: [&str; 6] = ["audio\"", "file\"", "image\"", "screenshot\"", "video\"", "_url\""];
+
+/// Whether a text of JSON may have a part in place of which a placeholder is read. A type with escapes isn't
+/// seen.
+pub(crate) fn may_have_unseen(json: &[u8]) -> bool {
+    UNSEEN_ENDS.iter().any(|end| memmem::find(json, end.as_bytes()).is_some())
+}
+
 /// Whether a placeholder is read instead of this part.
 pub(crate) fn is_unseen(part: Value<'_>) -> bool {
     part.field(fields::TYPE).and_then(Value::as_str).and_then(placeholder).is_some()
@@ -121,7 +132,15 @@ mod tests {
 
     use crate::json::{refusal_of_content, with_content};
 
-    use super::Content;
+    use super::{Content, PARTS, may_have_unseen, placeholder};
+
+    #[test]
+    fn text_of_a_part_with_a_placeholder_may_have_one() {
+        for kind in PARTS.of.iter().filter_map(|part| part.kind) {
+            let part = json!({ "type": kind, "text": "a \"file\" of audio, say" }).to_string();
+            assert_eq!(may_have_unseen(part.as_bytes()), placeholder(kind).is_some(), "{part}");
+        }
+    }
 
     fn read(content: &Value) -> (Content, Vec<String>) {
         with_content(content, super::read)

@@ -15,8 +15,8 @@ use crate::{
 /// The answer of a transaction, when polled.
 pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
-/// Responses, conversations and event logs. Where a read may have many bodies, a [`Budget`] pays for
-/// each before it is read; one that can't is [`Error::Unpaid`](crate::Error::Unpaid).
+/// Responses, conversations and event logs. What is read for somebody is paid for by a [`Budget`] before
+/// it is read; one that can't is [`Error::Unpaid`](crate::Error::Unpaid).
 ///
 /// ```
 /// # use store::{Sqlite, Options, Store, Owner, NewResponse, Link, End, Status, Finished};
@@ -44,7 +44,7 @@ pub trait Store: Send + Sync {
     fn finish(&self, target: Target, end: End) -> Reply<Finished>;
 
     /// A response.
-    fn response(&self, owner: &Owner, id: &str) -> Reply<Response>;
+    fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response>;
     /// All items before those of a new response that is linked like this.
     fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>>;
     /// A response's input, with everything before it.
@@ -68,7 +68,7 @@ pub trait Store: Send + Sync {
         items: Vec<Item>,
     ) -> Reply<Conversation>;
     /// A conversation.
-    fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation>;
+    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Conversation>;
     /// Replaces a conversation's metadata.
     fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation>;
     /// Deletes a conversation and its entries. Its responses stay.
@@ -80,14 +80,14 @@ pub trait Store: Send + Sync {
     /// Number of a conversation's items.
     fn conversation_len(&self, owner: &Owner, id: &str) -> Reply<u64>;
     /// The newest item of this id in a conversation.
-    fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item>;
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<Item>;
     /// Removes that item.
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation>;
 
     /// Stores a chat completion, which runs at once. Responses never see it, nor its messages.
     fn completion_create(&self, owner: &Owner, new: NewCompletion) -> Reply<Lease>;
     /// A chat completion.
-    fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion>;
+    fn completion_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Completion>;
     /// Chat completions that have all these tags, in the order in which they were created.
     fn completion_list(
         &self,
@@ -97,7 +97,7 @@ pub trait Store: Send + Sync {
         budget: Budget,
     ) -> Reply<Completions>;
     /// Replaces a chat completion's tags.
-    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion>;
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<()>;
     /// A chat completion's messages.
     fn completion_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
     /// Deletes a chat completion.

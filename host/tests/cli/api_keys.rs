@@ -107,3 +107,25 @@ fn a_hangup_reads_the_file_again_whole_or_not_at_all() {
     assert!(admits(&server, "newer") && admits(&server, "new") && admits(&server, "switch"));
     assert!(!admits(&server, "old"));
 }
+
+/// Where others have a key, each leaves them a place to read from the store.
+#[test]
+fn a_hangup_changes_the_reading_places_of_each_key() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("keys");
+    let places = |server: &Serving| {
+        let metrics = server.get_with_key("/metrics", "a");
+        let line = metrics.lines().find_map(|line| line.strip_prefix("sluice_store_key_reads "));
+        line.expect("the metric").to_owned()
+    };
+    write(&file, "alice=a\n", 0o600);
+    let mut command = serve(&["--api-keys-file", text(&file)]);
+    command.env("RUST_LOG", "info");
+    let mut server = Serving::start(command);
+    assert_eq!(places(&server), "2");
+    for (keys, expected) in [("alice=a\nbob=b\n", "1"), ("alice=a\nalice=b\n", "2")] {
+        write(&file, keys, 0o600);
+        server.hang_up("settings reloaded");
+        assert_eq!(places(&server), expected, "{keys}");
+    }
+}

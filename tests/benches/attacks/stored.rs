@@ -55,6 +55,9 @@ const LISTED: usize = 24;
 const READERS: usize = 64;
 const LISTS: Bars = Bars { cpu: Duration::from_mins(1), peak_mib: 384.0, kept_mib: 192.0 };
 
+/// Switches of a server whose keys have memory for two large completions that are being sent.
+const TIGHT: &[&str] = &["--request-memory", "32", "--max-body", "4"];
+
 /// Responses of a store that is started with a lower bound, in MiB, and the requests behind it.
 const STORED: usize = 24_000;
 const LOWERED: &str = "8";
@@ -66,13 +69,14 @@ const TAGGED: Bars = Bars { cpu: Duration::from_mins(2), peak_mib: 256.0, kept_m
 /// Runs the attacks that are asked.
 pub(crate) fn run(is_asked: &impl Fn(&str) -> bool) {
     type Attack = fn(&str, &str);
-    let attacks: [(&str, Attack); 7] = [
+    let attacks: [(&str, Attack); 8] = [
         ("2,000 followers that read nothing", followers),
         ("40 keys that fill their queues", queues),
         ("8,000 completions with metadata, as many updates", metadata),
         ("16 times 1,000 references to an item of 3 MiB", references),
         ("6 threads of 16,000 references", crowded_references),
         ("64 lists of completions of 3 MiB", lists),
+        ("64 reads of a completion of 3 MiB", singles),
         ("a store of 24,000 responses over its bound", lowered),
     ];
     for (name, attack) in attacks.into_iter().filter(|(name, _)| is_asked(name)) {
@@ -242,16 +246,31 @@ fn crowded_references(name: &str, store: &str) {
 
 fn lists(name: &str, store: &str) {
     let server = start(store, 1, &[]);
-    let address = server.address;
-    let messages = json!([{ "role": "user", "content": "large" }]);
-    let body = json!({ "model": "bench", "messages": messages, "store": true }).to_string();
     for _ in 0..LISTED {
-        post_with_key(address, COMPLETIONS, "key-0", body.as_bytes(), 1, deadline());
+        large_completion(server.address);
     }
-    let list = format!("{COMPLETIONS}?limit=100");
-    measure(name, &server, LISTS, || {
+    read_at_once(name, &server, &format!("{COMPLETIONS}?limit=100"));
+}
+
+fn singles(name: &str, store: &str) {
+    let server = start(store, 1, TIGHT);
+    let completion = large_completion(server.address);
+    read_at_once(name, &server, &format!("{COMPLETIONS}/{completion}"));
+}
+
+/// Stores a large completion. Returns its id.
+fn large_completion(address: SocketAddr) -> String {
+    let messages = json!([{ "role": "user", "content": "large" }]);
+    let body = json!({ "model": "bench", "messages": messages, "store": true });
+    json_of(address, "POST", COMPLETIONS, &body)["id"].as_str().expect("an id").to_owned()
+}
+
+/// Reads a path many times at once.
+fn read_at_once(name: &str, server: &ServerProcess, path: &str) {
+    let address = server.address;
+    measure(name, server, LISTS, || {
         std::thread::scope(|scope| {
-            let read = || get_with_key(address, &list, "key-0", deadline());
+            let read = || get_with_key(address, path, "key-0", deadline());
             let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
             readers.into_iter().map(|reader| reader.join().expect("clients don't panic")).collect()
         })

@@ -11,7 +11,7 @@ use http::Request;
 use http_body_util::Full;
 use model::EngineChoice;
 use serde_json::{Value, json};
-use store::{Clock, Events, Owner, Store};
+use store::{Budget, Clock, Events, Owner, Store};
 use tests::client::{Open, json_request, open, post};
 use tests::fake_engine::{Action, FakeEngine};
 use tests::server::{Setup, TestServer, memory};
@@ -276,7 +276,7 @@ async fn lose(file: &Path, before: &str) -> String {
     let Ok(Events::Log { chunk, .. }) = store.events_after(&owner, id(&done), None).await else {
         panic!("a log")
     };
-    let stored = store.response(&owner, id(&done)).await.expect("a response");
+    let stored = store.response(&owner, id(&done), Budget::default()).await.expect("a response");
     let new = store::NewResponse {
         id: "resp_lost".to_owned(),
         link: store::Link::Alone,

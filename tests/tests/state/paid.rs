@@ -2,7 +2,9 @@
 //! continues, pages. What can't be paid for has a name and a remedy, and leaves nothing behind.
 
 use serde_json::{Value, json};
+use store::{End, Item, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, Target};
 use tests::client::{Answer, get, metric, post};
+use tests::process::ServerProcess;
 use tests::server::{Setup, TestServer};
 use tests::socket::Socket;
 use tests::tools::eventually;
@@ -84,6 +86,65 @@ async fn a_thousand_references_to_one_large_item_are_refused_at_every_door() {
     let few = json!({ "model": "qwen3-tiny", "input": few });
     assert_eq!(ask(&server, "/v1/responses/input_tokens", &few).await.status, 200);
     server.stop().await;
+}
+
+/// Two of them at a time were in memory before anybody paid.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn single_objects_that_cannot_be_paid_for_are_refused_unread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("state.db");
+    let store = Sqlite::open(&file, &Options::default()).expect("a new store");
+    // Twice this is more than a request may have.
+    let large = vec![b' '; 8 * MIB];
+    let (owner, item) = (Owner::new("local"), Item { id: "msg_a".to_owned(), body: large.clone() });
+    let end = || End { status: Status::Completed, result: large.clone(), output: vec![], last: None };
+    let new = NewResponse {
+        id: "resp_a".to_owned(),
+        link: Link::Alone,
+        request: vec![],
+        input: vec![item.clone()],
+    };
+    let lease = store.create(&owner, new).await.expect("a lease");
+    store.finish(Target::Lease(lease), end()).await.expect("its end");
+    let new = NewCompletion { id: "chatcmpl_a".to_owned(), tags: vec![], input: vec![] };
+    let lease = store.completion_create(&owner, new).await.expect("a lease");
+    store.finish(Target::Lease(lease), end()).await.expect("its end");
+    store.conversation_create(&owner, "conv_a", b"{}".to_vec(), vec![item]).await.expect("a conversation");
+    drop(store);
+    // A process of its own, since this one's tests share their metrics.
+    let store = format!("sqlite:{}", file.display());
+    let server =
+        ServerProcess::start(&rules(), &["--store", &store, "--request-memory", "16", "--max-body", "4"]);
+    let unpaid = || metric(server.address, r#"sluice_store_errors_total{reason="unpaid"}"#);
+    let read = [
+        "/v1/responses/resp_a",
+        "/v1/responses/resp_a?stream=true",
+        "/v1/responses/resp_a/input_items",
+        "/v1/conversations/conv_a/items",
+        "/v1/conversations/conv_a/items/msg_a",
+        "/v1/chat/completions/chatcmpl_a",
+        "/v1/chat/completions",
+    ];
+    let refused = (400, json!("context_length_exceeded"));
+    for path in read {
+        assert_eq!(error(&get(server.address, path).await), refused, "{path}");
+    }
+    let change = json!({ "metadata": { "a": "b" } });
+    let changed = [
+        "/v1/responses/resp_a/cancel",
+        "/v1/responses/resp_a/end_reasoning",
+        "/v1/chat/completions/chatcmpl_a",
+    ];
+    for path in changed {
+        assert_eq!(error(&post(server.address, path, &change).await), refused, "{path}");
+    }
+    // By the store, which read none.
+    assert!((unpaid().await - 10.0).abs() < 0.1, "{}", unpaid().await);
+    assert_eq!(get(server.address, "/v1/conversations/conv_a").await.status, 200);
+    eventually("the memory is given back", async || {
+        metric(server.address, "sluice_request_memory_bytes").await <= 0.0
+    })
+    .await;
 }
 
 /// The default page of large completions was 503 for ever.

@@ -48,6 +48,19 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
+    /// Counts `count` values that a reader is about to keep of this object.
+    ///
+    /// # Errors
+    /// 400: the body has more than are read.
+    pub(crate) fn count_kept(&self, count: usize) -> Result<(), ApiError> {
+        self.document.count_fields(count, self.path)
+    }
+
+    /// Lays out in the document's arena what a reader keeps of this object; it was counted.
+    pub(crate) fn keep<T: Copy>(&self, kept: &[T]) -> &'a [T] {
+        self.document.arena.alloc_slice_copy(kept)
+    }
+
     /// Number of fields.
     pub(crate) fn len(&self) -> usize {
         self.fields.len()

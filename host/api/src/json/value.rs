@@ -8,6 +8,9 @@ use super::scan::{self, Values};
 use crate::error::ApiError;
 use crate::raw::Json;
 
+/// Number of fields for which an object's layout has room at once.
+const FEW_FIELDS: usize = 8;
+
 /// A JSON value. Cheap to copy.
 #[derive(Clone, Copy)]
 pub(crate) enum Value<'a> {
@@ -224,11 +227,12 @@ impl<'a> Closed<'a> {
     /// bound.
     pub(super) fn lay_out(self, path: Path<'_>) -> Result<&'a [(&'a str, Value<'a>)], ApiError> {
         let document = self.0.document;
-        let count = Values::inside(self.0.json).count() / 2;
-        document.count_fields(count, path)?;
-        let mut fields = self.fields().map(|(key, value)| (key.get(), value));
-        let fields =
-            document.arena.alloc_slice_fill_with(count, |_| fields.next().expect("they have been counted"));
+        let mut fields = Vec::with_capacity(FEW_FIELDS);
+        for (key, value) in self.fields() {
+            document.count_fields(1, path)?;
+            fields.push((key.get(), value));
+        }
+        let fields = document.arena.alloc_slice_copy(&fields);
         document.note_repeated(fields, path);
         Ok(fields)
     }

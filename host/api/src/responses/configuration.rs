@@ -3,7 +3,7 @@
 //! these are what the conversation began with, and clients repeat them in every request.
 
 use super::fields;
-use super::input_items::{Input, is_of};
+use super::input_items::Input;
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
 use crate::json::Object;
@@ -25,7 +25,7 @@ impl ConfigurationUpdates {
     /// 400 where an item has wrong values.
     pub(super) fn read(input: Input<'_>, limits: &RequestLimits) -> Result<Self, ApiError> {
         let mut updates = Self::default();
-        for (path, item) in input.items().filter(|(_, item)| is_of(*item, "configuration_update")) {
+        for (path, item) in input.of_kind("configuration_update") {
             updates.take(Object::new(item, path)?, limits)?;
         }
         Ok(updates)

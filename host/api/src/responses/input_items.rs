@@ -73,19 +73,29 @@ impl WholeInput {
     /// Bytes of its text that a reader copies: all but those that stand for images, files and audio,
     /// which no model here sees.
     pub fn copied(&self) -> usize {
-        let lists = self
-            .open()
-            .items()
-            .flat_map(|(_, item)| [item.field(fields::CONTENT), item.field(fields::OUTPUT)]);
+        if !content::may_have_unseen(self.document.text()) {
+            return self.size();
+        }
+        let lists = listed(self.document.body())
+            .flat_map(|item| [item.field(fields::CONTENT), item.field(fields::OUTPUT)]);
         let parts = lists.flatten().filter_map(Value::as_list).flat_map(Elements::iter);
         let unseen = parts.filter(|part| content::is_unseen(*part)).map(Value::size).sum();
         self.size().saturating_sub(unseen)
     }
-
-    fn open(&self) -> Input<'_> {
-        Input { of: self.document.body(), before: self.before }
-    }
 }
+
+/// Types of the items that readers beside that of the conversation look for.
+const SOUGHT: [&str; 9] = [
+    "additional_tools",
+    "compaction",
+    "compaction_trigger",
+    "configuration_update",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "mcp_call",
+    "mcp_list_tools",
+    "tool_search_output",
+];
 
 /// The input that a request is read with.
 #[derive(Debug, Clone, Copy)]
@@ -94,12 +104,34 @@ pub(super) struct Input<'a> {
     pub(super) of: Object<'a>,
     /// Number of items that the request continues.
     before: usize,
+    /// The items of the types in [`SOUGHT`], so that the others aren't looked through by each reader.
+    sought: &'a [SoughtItem<'a>],
+}
+
+/// An item that some reader looks for.
+#[derive(Debug, Clone, Copy)]
+struct SoughtItem<'a> {
+    index: usize,
+    kind: &'static str,
+    item: Value<'a>,
 }
 
 impl<'a> Input<'a> {
     /// The `whole` input where there is one, else that of `body`.
-    pub(super) fn new(body: &Object<'a>, whole: Option<&'a WholeInput>) -> Self {
-        whole.map_or(Self { of: *body, before: 0 }, WholeInput::open)
+    ///
+    /// # Errors
+    /// 400 where it has too many items that are looked for.
+    pub(super) fn new(body: &Object<'a>, whole: Option<&'a WholeInput>) -> Result<Self, ApiError> {
+        let (of, before) = whole.map_or((*body, 0), |whole| (whole.document.body(), whole.before));
+        let mut sought = Vec::new();
+        for (index, item) in listed(of).enumerate() {
+            let kind = item.field(fields::TYPE).and_then(Value::as_str);
+            if let Some(kind) = kind.and_then(|kind| SOUGHT.into_iter().find(|sought| *sought == kind)) {
+                of.count_kept(1)?;
+                sought.push(SoughtItem { index, kind, item });
+            }
+        }
+        Ok(Self { of, before, sought: of.keep(&sought) })
     }
 
     /// Number of items that the request continues; its own follow them.
@@ -107,17 +139,38 @@ impl<'a> Input<'a> {
         self.before
     }
 
-    /// The items with their paths; none if the input isn't a list.
-    pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
-        let before = self.before;
-        let path = move |index: usize| match index.checked_sub(before) {
+    fn path(&self, index: usize) -> Path<'static> {
+        match index.checked_sub(self.before) {
             Some(own) => INPUT_PATH.element(own),
             None => BEFORE.element(index),
-        };
-        let items =
-            self.of.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter);
-        items.enumerate().map(move |(index, value)| (path(index), value))
+        }
     }
+
+    /// The items with their paths; none if the input isn't a list.
+    pub(super) fn items(&self) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
+        let input = *self;
+        listed(self.of).enumerate().map(move |(index, item)| (input.path(index), item))
+    }
+
+    /// The items of the types in [`SOUGHT`], with their types and paths.
+    pub(super) fn sought(&self) -> impl Iterator<Item = (&'static str, Path<'static>, Value<'a>)> + use<'a> {
+        let input = *self;
+        input.sought.iter().map(move |found| (found.kind, input.path(found.index), found.item))
+    }
+
+    /// The items of type `kind`, one of [`SOUGHT`], with their paths.
+    pub(super) fn of_kind(
+        &self,
+        kind: &'static str,
+    ) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
+        debug_assert!(SOUGHT.contains(&kind), "{kind} isn't gathered");
+        self.sought().filter(move |(found, ..)| *found == kind).map(|(_, path, item)| (path, item))
+    }
+}
+
+/// The items in the field `input` of an object; none if it has no list there.
+fn listed(of: Object<'_>) -> impl Iterator<Item = Value<'_>> {
+    of.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter)
 }
 
 /// Whether an item has the type `kind`. The item isn't opened.

@@ -58,7 +58,7 @@ pub(crate) fn parse(
         warnings.add("store ignored: this server stores nothing, send the whole input with each request");
     }
     check_agents(body)?;
-    let input = Input::new(body, continuation.whole.as_ref());
+    let input = Input::new(body, continuation.whole.as_ref())?;
 
     let max_calls = body.get(fields::MAX_TOOL_CALLS)?;
     // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.

@@ -51,16 +51,19 @@ pub(super) fn declared(
     let is_search = |(_, tool): (_, Value<'_>)| is_of(tool, TypedTool::ToolSearch.name());
     let mut declared = Declared { searched: body.list(TOOLS)?.iter().any(is_search), ..Declared::default() };
     declared.list(*body, &mut bounds, warnings)?;
-    for (path, item) in input.items() {
-        if is_of(item, "additional_tools") {
-            declared.list(Object::new(item, path)?, &mut bounds, warnings)?;
-        } else if is_of(item, "tool_search_output") {
-            let (item, mut left) = (Object::new(item, path)?, bounds.clone());
-            // A tool that is found again takes nothing: its declaration is the model's text by now.
-            if declared.join(of_search(item, &mut left, warnings)?) {
-                bounds = left;
+    for (kind, path, item) in input.sought() {
+        match kind {
+            "additional_tools" => declared.list(Object::new(item, path)?, &mut bounds, warnings)?,
+            "tool_search_output" => {
+                let (item, mut left) = (Object::new(item, path)?, bounds.clone());
+                // A tool that is found again takes nothing: its declaration is the model's text by
+                // now.
+                if declared.join(of_search(item, &mut left, warnings)?) {
+                    bounds = left;
+                }
+                declared.check_number(item.at(TOOLS), bounds.tools)?;
             }
-            declared.check_number(item.at(TOOLS), bounds.tools)?;
+            _ => {}
         }
     }
     Ok(declared)

@@ -9,7 +9,7 @@ use super::choices::Choices;
 use super::context_cut::ContextCut;
 use super::error::StartError;
 use super::generate::TurnStream;
-use super::job::Job;
+use super::job::{Beginning, Job};
 use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
 use crate::limits::ModelLimits;
@@ -18,8 +18,9 @@ use crate::record::FileDigests;
 use accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use grammar::CallForm;
 use mask::Grammars;
-use prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use prompt::{ChatFiles, ChatFormat, Conversation, GenerationDefaults, Tokenizer, approximate_bytes};
 use remote::RemoteEngine;
+use system::panics;
 use turn::FaultPolicy;
 
 mod efforts;
@@ -83,18 +84,40 @@ pub(super) struct Served {
     pub(super) is_remote: bool,
 }
 
+/// Most bytes of a conversation whose prompt is made on the task's own thread: that takes less than a
+/// tenth of a millisecond, and handing it to another thread as long again.
+const SHORT: usize = 1 << 10;
+
 /// Which of the threads that make prompts a job may have. Grammars take long to compile: jobs with
 /// one have some of the threads, where principals take turns, so they never keep the others out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lane {
+    /// The task's own.
+    Own,
     Free,
     Constrained,
 }
 
 impl Lane {
     fn of(job: &Job) -> Self {
-        if job.is_constrained() { Self::Constrained } else { Self::Free }
+        match job {
+            job if job.is_constrained() => Self::Constrained,
+            job if is_short(job) => Self::Own,
+            _ => Self::Free,
+        }
     }
+}
+
+/// Whether the job's prompt is made in no time.
+fn is_short(job: &Job) -> bool {
+    let Conversation { messages, tools } = &job.conversation;
+    let is_raw = matches!(job.beginning, Beginning::Raw(_));
+    let is_one = job.sampling.n.unwrap_or(1) <= 1;
+    is_one
+        && !is_raw
+        && tools.is_empty()
+        && messages.len() <= 8
+        && approximate_bytes(&job.conversation) <= SHORT
 }
 
 impl Model {
@@ -254,8 +277,8 @@ impl Model {
     }
 
     /// Starts a job and waits until the engine accepts or refuses it, so that a refusal is an error
-    /// here and never an event of the turn. The prompt is made on a blocking thread, since a long
-    /// one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
+    /// here and never an event of the turn. The prompt is made on a blocking thread unless it is
+    /// short, since a long one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         let job = self.held(job)?;
         let (demand, lane) = (job.demanding_field(), Lane::of(&job));
@@ -346,18 +369,24 @@ impl Model {
         let _waits = caller.waits();
         let place = served.waiting_room.enter(self.principal.cache_salt())?;
         let slot = match lane {
-            Lane::Free => None,
+            Lane::Own | Lane::Free => None,
             Lane::Constrained => served.constrained.ask(&self.principal).await.ok(),
         };
         // The thread has the place, so that the job counts until its work is done, even if the
         // client leaves.
-        let preparing = tokio::task::spawn_blocking(move || {
+        let prepare = move || {
             let _slot = slot;
             let done = caller.meter.run(|| work(&served, &caller))?;
             Ok((done, served.is_shared.then_some(place)))
-        });
-        preparing.await.unwrap_or_else(|error| {
-            tracing::error!(panicked = error.is_panic(), "preparing a prompt failed");
+        };
+        let prepared = match lane {
+            Lane::Own => panics::caught(prepare).map_err(|_| true),
+            Lane::Free | Lane::Constrained => {
+                tokio::task::spawn_blocking(prepare).await.map_err(|error| error.is_panic())
+            }
+        };
+        prepared.unwrap_or_else(|panicked| {
+            tracing::error!(panicked, "preparing a prompt failed");
             Err(StartError::Internal)
         })
     }

@@ -6,11 +6,10 @@ use http::request::Parts;
 use store::{Budget, Order, Owner, Page, Reply};
 
 use crate::accept::app::App;
-use crate::accept::body;
 use crate::http::answer::refuse;
 use crate::http::connection::Disconnect;
 use crate::state::reads;
-use accounts::{Account, Principal, TurnSlot};
+use accounts::{Account, Principal};
 use api::error::ApiError;
 use api::openapi;
 use api::query::Query;
@@ -44,28 +43,10 @@ impl Asker {
         Owner::new(self.principal.name())
     }
 
-    /// Waits for the turn to read one object from the store.
+    /// Reads from the store, with the account that has paid for it before.
     ///
     /// # Errors
-    /// The server is stopping.
-    pub(crate) async fn turn(&self, app: &App) -> Result<TurnSlot, ApiError> {
-        reads::turn(app, &self.principal).await
-    }
-
-    /// An account that pays for an answer of `bytes`.
-    ///
-    /// # Errors
-    /// 503 where answers that are being sent hold all the memory that they may.
-    pub(crate) fn pay(&self, app: &App, bytes: usize) -> Result<Account, ApiError> {
-        let mut account = app.accounts.open(self.principal.clone());
-        account.hold(bytes.saturating_mul(COPIES)).map_err(body::refusal)?;
-        Ok(account)
-    }
-
-    /// Reads a list from the store, with the account that has paid for it before.
-    ///
-    /// # Errors
-    /// 503 as for `pay`, and the store's.
+    /// 503 where answers that are being sent hold all the memory that they may, and the store's.
     pub(crate) async fn read<T>(
         &self,
         app: &App,

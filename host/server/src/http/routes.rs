@@ -11,6 +11,7 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
 use futures_util::FutureExt;
+use tower::ServiceBuilder;
 use tower::util::option_layer;
 
 use crate::accept::access::{HostCheck, check_host};
@@ -134,25 +135,27 @@ fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRoute
 
 /// These routes for new work only, and if keys are set, with one only.
 pub(crate) fn behind_key(app: &App, routes: Router<App>) -> Router<App> {
-    routes
-        .layer(from_fn_with_state(app.clone(), refuse_while_draining))
+    let layers = ServiceBuilder::new()
         .layer(from_fn_with_state(app.clone(), require_key))
+        .layer(from_fn_with_state(app.clone(), refuse_while_draining));
+    routes.layer(layers)
 }
 
 /// Adds the layers that every listener has. Pages of the origins in `pages` may read answers.
-/// Layers run from the last added to the first: id, log, panic guard, excess connections, malformed
-/// requests, host, CORS (whose preflights carry no key), those of `routes`.
+/// Layers run in their order: id, log, panic guard, excess connections, malformed requests, host, CORS
+/// (whose preflights carry no key), those of `routes`. They are one layer for the router, which copies all
+/// that are below each of its own for every request.
 pub(crate) fn layered(app: App, listen: IpAddr, pages: Option<Named>, routes: Router<App>) -> Router {
     let check = HostCheck::new(&app.access, listen);
-    routes
-        .layer(option_layer(pages.map(|named| from_fn_with_state(named, cors::answer))))
-        .layer(from_fn_with_state(check, check_host))
-        .layer(from_fn_with_state(app.clone(), refuse_malformed))
-        .layer(from_fn_with_state(app.clone(), refuse_excess))
-        .layer(from_fn(survive_panics))
-        .layer(from_fn(log))
+    let layers = ServiceBuilder::new()
         .layer(from_fn(identify))
-        .with_state(app)
+        .layer(from_fn(log))
+        .layer(from_fn(survive_panics))
+        .layer(from_fn_with_state(app.clone(), refuse_excess))
+        .layer(from_fn_with_state(app.clone(), refuse_malformed))
+        .layer(from_fn_with_state(check, check_host))
+        .layer(option_layer(pages.map(|named| from_fn_with_state(named, cors::answer))));
+    routes.layer(layers).with_state(app)
 }
 
 /// Handler of `/v1/responses`: requests, and upgrades to a WebSocket.

@@ -13,6 +13,7 @@ use crate::http::answer::{is_anthropics, json, refuse, to_json, typed};
 use crate::http::asker::Asker;
 use crate::http::metrics;
 use crate::page::InspectorLink;
+use crate::state::read_places::PLACES;
 use api::catalog::CatalogEntry;
 use api::error::ApiError;
 use api::{messages, models, openapi};
@@ -105,13 +106,14 @@ pub(crate) async fn one_model(
 
 /// Figures for Prometheus.
 pub(crate) async fn scrape(State(app): State<App>) -> Response {
-    let sizes = [
+    let figures = [
         ("sluice_request_memory_bytes", app.accounts.memory_held()),
         ("sluice_grammar_bytes", app.models.first().grammar_bytes()),
+        (PLACES, app.reads.of_one()),
     ];
-    for (name, bytes) in sizes {
-        #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
-        ::metrics::gauge!(name).set(bytes as f64);
+    for (name, figure) in figures {
+        #[expect(clippy::cast_precision_loss, reason = "metrics are f64; figures below 2^53 are exact")]
+        ::metrics::gauge!(name).set(figure as f64);
     }
     typed(200, "text/plain; version=0.0.4", Body::from(metrics::render(&app.models)))
 }

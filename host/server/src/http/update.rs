@@ -10,7 +10,7 @@ use crate::accept::body::check_json;
 use crate::http::answer::{Answered, warn};
 use crate::http::asker::Asker;
 use crate::http::path::{Named, named};
-use crate::state::store_error::{refusal, store};
+use crate::state::store_error::store;
 use api::error::ApiError;
 use api::{Defaults, Object};
 
@@ -24,26 +24,24 @@ pub(crate) struct Stored {
     pub(crate) id: String,
 }
 
-/// Reads a change, makes it, and shows what is stored then.
-pub(crate) async fn update<T, S, F>(
+/// Reads a change, and has it made and shown.
+pub(crate) async fn update<T, F>(
     app: &App,
     id: Named<String>,
     asker: &Asker,
     request: Request,
     read: ReadChange<T>,
     change: impl FnOnce(Stored, T) -> F,
-    show: impl FnOnce(S) -> Answered,
 ) -> Answered
 where
     T: Send + 'static,
-    F: Future<Output = store::Result<S>>,
+    F: Future<Output = Answered>,
 {
     let id = named(id)?;
     let body = check_json(app, request).await?;
     let stored = Stored { store: Arc::clone(store(app)?), owner: asker.owner(), id };
     let ((new, warnings), _account) = body.read_without_model(app, read).await?;
-    let _turn = asker.turn(app).await?;
-    let mut response = show(change(stored, new).await.map_err(refusal)?)?;
+    let mut response = change(stored, new).await?;
     warn(&mut response, &warnings);
     Ok(response)
 }

@@ -29,8 +29,29 @@ pub(crate) async fn end(
         stored
     };
     match ended.await {
-        Ok(_) => running.forget_unstored(lease.id()),
+        Ok(_) | Err(store::Error::NotFound) => running.forget_unstored(lease.id()),
         Err(error) => tracing::warn!(%error, "a lost response can't be ended now"),
+    }
+}
+
+/// Ends a response that doesn't run here as cancelled; `object` is the one that it began with. Returns false if
+/// its log has grown meanwhile.
+pub(crate) async fn cancel(
+    running: &Running,
+    store: &Arc<dyn Store>,
+    owner: &Owner,
+    response: &Response,
+    object: &str,
+) -> store::Result<bool> {
+    let log = folded_log(store, owner, response).await?;
+    let end = Ending::Cancelled.end(object, log);
+    match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
+        Ok(_) => {
+            running.forget_unstored(&response.id);
+            Ok(true)
+        }
+        Err(store::Error::Sequence { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -51,6 +72,44 @@ pub(crate) async fn folded_log(
                 }
             }
             Events::Expired | Events::Unlogged => return Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::{Budget, Chunk, Lease, Link, NewResponse, Options, Sqlite};
+
+    use super::*;
+
+    const OBJECT: &str = r#"{"id":"r","object":"response","status":"in_progress","output":[]}"#;
+
+    /// A response whose end couldn't be stored.
+    async fn unstored(store: &Arc<dyn Store>, running: &Running) -> (Lease, Response) {
+        let request = StoredRequest::write(OBJECT.into(), None);
+        let new = NewResponse { id: "r".to_owned(), link: Link::Alone, request, input: vec![] };
+        let lease = store.create(&Owner::new("local"), new).await.unwrap();
+        let response = store.response(lease.owner(), "r", Budget::default()).await.unwrap();
+        running.remember_unstored(lease.clone(), Arc::new(Chunk { first: 0, events: vec![] }));
+        assert!(running.find(lease.owner(), "r").is_some());
+        (lease, response)
+    }
+
+    /// It was remembered for ever where its client cancelled it, or it went while it was being ended.
+    #[tokio::test]
+    async fn unstored_end_is_forgotten_once_the_response_has_one_or_is_gone() {
+        for is_gone in [false, true] {
+            let store: Arc<dyn Store> = Arc::new(Sqlite::memory(&Options::default()).unwrap());
+            let running = Running::default();
+            let (lease, response) = unstored(&store, &running).await;
+            let owner = lease.owner().clone();
+            if is_gone {
+                store.delete(&owner, "r").await.unwrap();
+                end(&running, &store, Claimed { lease, response }, Ending::Lost).await;
+            } else {
+                assert_eq!(cancel(&running, &store, &owner, &response, OBJECT).await, Ok(true));
+            }
+            assert!(running.find(&owner, "r").is_none());
         }
     }
 }

@@ -112,8 +112,8 @@ impl Store for MeteredStore {
         write(self.0.finish(target, end))
     }
 
-    fn response(&self, owner: &Owner, id: &str) -> Reply<Response> {
-        read(self.0.response(owner, id))
+    fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response> {
+        read(self.0.response(owner, id, budget))
     }
 
     fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>> {
@@ -146,8 +146,8 @@ impl Store for MeteredStore {
         write(self.0.conversation_create(owner, id, metadata, items))
     }
 
-    fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation> {
-        read(self.0.conversation_get(owner, id))
+    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Conversation> {
+        read(self.0.conversation_get(owner, id, budget))
     }
 
     fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
@@ -170,8 +170,8 @@ impl Store for MeteredStore {
         read(self.0.conversation_len(owner, id))
     }
 
-    fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
-        read(self.0.conversation_item(owner, id, item))
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<Item> {
+        read(self.0.conversation_item(owner, id, item, budget))
     }
 
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
@@ -182,8 +182,8 @@ impl Store for MeteredStore {
         write(self.0.completion_create(owner, new))
     }
 
-    fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion> {
-        read(self.0.completion_get(owner, id))
+    fn completion_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Completion> {
+        read(self.0.completion_get(owner, id, budget))
     }
 
     fn completion_list(
@@ -196,7 +196,7 @@ impl Store for MeteredStore {
         read(self.0.completion_list(owner, tags, page, budget))
     }
 
-    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion> {
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<()> {
         write(self.0.completion_retag(owner, id, tags))
     }
 

@@ -1,8 +1,7 @@
 //! Reads of the store for requests. Few are made at a time, and keys take turns, so that the many
 //! reads of one key keep no other waiting.
 //!
-//! Invariant: where a read may have many bodies, its request pays for each before it is read. A
-//! single object is paid for once it is read, while its reader keeps its place.
+//! Invariant: what a request reads is paid for before it is read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,16 +10,8 @@ use store::{Budget, Error, Payer, Reply};
 use crate::accept::app::App;
 use crate::accept::body;
 use crate::state::store_error;
-use accounts::{Account, CpuMeter, Overdrawn, Principal, TurnSlot};
+use accounts::{Account, CpuMeter, Overdrawn};
 use api::error::ApiError;
-
-/// Waits for the principal's turn to read. The slot is kept until what was read is paid for.
-///
-/// # Errors
-/// The server is stopping.
-pub(crate) async fn turn(app: &App, principal: &Principal) -> Result<TurnSlot, ApiError> {
-    app.reads.ask(principal).await.map_err(|_| ApiError::unavailable("The server is stopping."))
-}
 
 /// Makes a read that `account` pays for, `copies` times the size of each body, with its CPU time.
 /// Returns what was read and the account.
@@ -48,7 +39,8 @@ pub(crate) async fn paid_or<T>(
     refusal: fn(Error) -> ApiError,
 ) -> Result<(T, Account), ApiError> {
     account.check_cpu().map_err(body::refusal)?;
-    let _turn = turn(app, account.principal()).await?;
+    let turn = app.reads.ask(account.principal()).await;
+    let _turn = turn.map_err(|_| ApiError::unavailable("The server is stopping."))?;
     let purse = Arc::new(Purse::new(account, copies));
     let read = read(Budget::of(purse.clone())).await;
     let Held { account, overdrawn } = std::mem::take(&mut *purse.held());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Claimed, End, Lease, Status, Store, Target};
+use store::{Budget, Claimed, End, Lease, Status, Store, Target};
 
 use crate::accept::app::App;
 use crate::state::ending::end;
@@ -40,7 +40,7 @@ pub(crate) async fn upkeep(app: App) {
 
 /// Ends a response that its client left before it ran, or whose task failed.
 async fn end_abandoned(running: &Running, store: &Arc<dyn Store>, lease: Lease) {
-    match store.response(lease.owner(), lease.id()).await {
+    match store.response(lease.owner(), lease.id(), Budget::default()).await {
         Ok(response) => end(running, store, Claimed { lease, response }, Ending::Cancelled).await,
         // A chat completion, of which nothing stays that doesn't end well, or a response that was
         // deleted.

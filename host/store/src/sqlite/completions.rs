@@ -72,10 +72,19 @@ fn tag(s: &Session, key: i64, tags: &[Tag]) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A completion, and its key if its age is to be renewed.
-pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Completion, Option<i64>)> {
+/// A completion once it is paid for, and its key if its age is to be renewed.
+pub(crate) fn get(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    budget: &Budget,
+) -> Result<(Completion, Option<i64>)> {
     let row = find(s, owner, id)?;
     let touch = row.to_touch(s);
+    let size = format!(
+        "SELECT {SIZE} FROM response JOIN body ON body.response = response.key WHERE response.key = ?"
+    );
+    budget.pay(s.number(&size, [row.key])?)?;
     Ok((load(s, row.key)?, touch))
 }
 
@@ -160,12 +169,7 @@ fn is_tag(tag: Tag, values: &mut Vec<Value>) -> String {
     format!("name = ?{} AND value = ?{}", values.len() - 1, values.len())
 }
 
-pub(crate) fn retag(
-    s: &Session,
-    owner: &Owner,
-    id: &str,
-    tags: &[Tag],
-) -> Result<(Completion, Option<Debt>)> {
+pub(crate) fn retag(s: &Session, owner: &Owner, id: &str, tags: &[Tag]) -> Result<((), Option<Debt>)> {
     let row = find(s, owner, id)?;
     s.run(
         "UPDATE response SET used = MAX(used, ?1), bytes = bytes - \
@@ -174,9 +178,7 @@ pub(crate) fn retag(
     )?;
     s.run("DELETE FROM tag WHERE response = ?", [row.key])?;
     let tagged = tag(s, row.key, tags)?;
-    let completion = load(s, row.key)?;
-    let debt = evict::make_room(s, row.owner, Some(Keep::Response(row.key)), tagged)?;
-    Ok((completion, debt))
+    Ok(((), evict::make_room(s, row.owner, Some(Keep::Response(row.key)), tagged)?))
 }
 
 pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {

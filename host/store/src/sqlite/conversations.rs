@@ -12,8 +12,14 @@ use super::{evict, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
 use crate::{Budget, Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
 
-/// A conversation, and its key if its age is to be renewed.
-pub(crate) fn get(s: &Session, owner: &Owner, id: &str) -> Result<(Conversation, Option<i64>)> {
+/// A conversation once it is paid for, and its key if its age is to be renewed.
+pub(crate) fn get(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    budget: &Budget,
+) -> Result<(Conversation, Option<i64>)> {
+    budget.pay(ConversationRow::metadata_bytes(s, owner, id)?)?;
     let row = ConversationRow::find(s, owner, id)?;
     let touch = row.to_touch(s);
     Ok((row.shown, touch))
@@ -164,27 +170,31 @@ pub(crate) fn len(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
     s.number("SELECT COUNT(*) FROM entry WHERE conversation = ?", [row.key])
 }
 
-pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String) -> Result<Item> {
+/// The newest entry with this id, once it is paid for.
+pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String, budget: &Budget) -> Result<Item> {
     let row = ConversationRow::find(s, owner, id)?;
-    let (_, body) = newest(s, &row, &item)?;
-    Ok(Item { id: item, body })
+    let (pos, bytes) = newest(s, &row, &item)?;
+    budget.pay(bytes)?;
+    let sql = "SELECT body FROM entry WHERE conversation = ? AND pos = ?";
+    let body = s.first(sql, params![row.key, pos], |row| row.get(0))?;
+    Ok(Item { id: item, body: body.ok_or(Error::NotFound)? })
 }
 
 pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<Conversation> {
     let row = ConversationRow::find(s, owner, id)?;
-    let (pos, body) = newest(s, &row, item)?;
+    let (pos, bytes) = newest(s, &row, item)?;
     s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
     s.run(
         "UPDATE conversation SET items = items - ?1, bytes = bytes - ?2, used = MAX(used, ?3) WHERE key = ?4",
-        params![body.len(), ITEM_BYTES + (item.len() + body.len()) as u64, s.now(), row.key],
+        params![bytes, ITEM_BYTES + item.len() as u64 + bytes, s.now(), row.key],
     )?;
     Ok(row.shown)
 }
 
-/// Place and body of the newest entry with this id.
-fn newest(s: &Session, row: &ConversationRow, item: &str) -> Result<(u64, Vec<u8>)> {
+/// Place of the newest entry with this id, and the size of its body.
+fn newest(s: &Session, row: &ConversationRow, item: &str) -> Result<(u64, u64)> {
     s.first(
-        "SELECT pos, body FROM entry WHERE owner = ? AND id = ? AND conversation = ? ORDER BY pos DESC LIMIT 1",
+        "SELECT pos, LENGTH(body) FROM entry WHERE owner = ? AND id = ? AND conversation = ? ORDER BY pos DESC LIMIT 1",
         params![row.owner, item, row.key],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?

@@ -4,6 +4,7 @@
 mod background;
 mod check;
 mod completions;
+mod context;
 mod conversations;
 mod evict;
 mod garbage;

@@ -1,39 +1,42 @@
-//! Transactions that read: a response, a context, pages of items, events.
+//! Transactions that read: a response, pages of items, events.
 
 use rusqlite::{Params, params};
 
-use super::row::{ConversationRow, QUEUED, ResponseRow};
+use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
 use crate::bounds::millis;
 use crate::chunk::unpack;
 use crate::{
-    Budget, Chunk, ContextItem, Error, Events, Item, Items, Link, Order, Outcome, Owner, Page, Response,
-    Result, Side, State,
+    Budget, Chunk, Error, Events, Item, Items, Order, Outcome, Owner, Page, Response, Result, Side, State,
 };
 
 /// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.
 const EVENTS_BYTES: usize = 64 << 10;
 
-/// Places of a context that nobody pays for, and the memory of each further one in bytes.
-const FREE_PLACES: u64 = 1024;
-const PLACE_BYTES: u64 = 128;
-
 /// Where an item is stored.
 pub(crate) struct Place {
     /// `None` for a conversation's entry.
-    side: Option<Side>,
+    pub(crate) side: Option<Side>,
     /// The response or conversation.
-    key: i64,
-    pos: u64,
-    id: String,
+    pub(crate) key: i64,
+    pub(crate) pos: u64,
+    pub(crate) id: String,
     /// Size of its body.
-    bytes: u64,
+    pub(crate) bytes: u64,
 }
 
-/// A response, and its key if its age is to be renewed.
-pub(crate) fn response(s: &Session, owner: &Owner, id: &str) -> Result<(Response, Option<i64>)> {
+/// A response once it is paid for, and its key if its age is to be renewed.
+pub(crate) fn response(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    budget: &Budget,
+) -> Result<(Response, Option<i64>)> {
     let row = ResponseRow::find(s, owner, id)?;
     let touch = row.to_touch(s);
+    let size = "SELECT LENGTH(request) + LENGTH(result) + \
+         (SELECT COALESCE(SUM(LENGTH(body)), 0) FROM item WHERE response = ?1 AND side = 1) FROM body WHERE response = ?1";
+    budget.pay(s.number(size, [row.key])?)?;
     Ok((load(s, row)?, touch))
 }
 
@@ -75,65 +78,6 @@ pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<Item>> {
     )
 }
 
-pub(crate) fn context(s: &Session, owner: &Owner, link: &Link, budget: &Budget) -> Result<Vec<ContextItem>> {
-    let places = match link {
-        Link::Alone | Link::Thread => Vec::new(),
-        Link::Conversation(id) => {
-            entries_before(s, ConversationRow::find(s, owner, id)?.key, u64::MAX >> 1, budget)?
-        }
-        Link::Parent(id) => {
-            let row = ResponseRow::find(s, owner, id)?;
-            if !row.continuable() {
-                return Err(Error::NotFound);
-            }
-            chain(s, Some(row.key), row.root, row.base, budget)?
-        }
-        Link::Turn(id) => {
-            let row = ResponseRow::find_turn(s, owner, id)?;
-            chain(s, Some(row.key), row.root, row.base, budget)?
-        }
-    };
-    let load = |place: Place| {
-        budget.pay(place.bytes)?;
-        Ok(ContextItem { side: place.side, item: place.load(s)? })
-    };
-    places.into_iter().map(load).collect()
-}
-
-pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &Budget) -> Result<Items> {
-    let row = ResponseRow::find(s, owner, id)?;
-    let mut places = chain(s, row.parent, row.root, row.base, budget)?;
-    response_places(s, row.key, Some(Side::Input), &mut places)?;
-    paged(s, places, page, budget)
-}
-
-/// Items of a chain that ends with response `last`, oldest first. `Bounds::links` bounds the walk.
-fn chain(
-    s: &Session,
-    mut last: Option<i64>,
-    root: Option<i64>,
-    base: u64,
-    budget: &Budget,
-) -> Result<Vec<Place>> {
-    let mut keys = Vec::new();
-    while let Some(key) = last {
-        keys.push(key);
-        last = s.first("SELECT parent FROM response WHERE key = ?", [key], |row| row.get(0))?.ok_or_else(
-            || Error::Unavailable("a response of a chain is missing: run store check".to_owned()),
-        )?;
-    }
-    let mut places = match root {
-        Some(root) => entries_before(s, root, base, budget)?,
-        None => Vec::new(),
-    };
-    for key in keys.into_iter().rev() {
-        let count = s.number("SELECT COUNT(*) FROM item WHERE response = ?", [key])?;
-        pay_places(budget, places.len() as u64, count)?;
-        response_places(s, key, None, &mut places)?;
-    }
-    Ok(places)
-}
-
 /// Items of a response, of one side or both.
 pub(crate) fn response_places(
     s: &Session,
@@ -148,21 +92,6 @@ pub(crate) fn response_places(
     })?;
     places.extend(rows.into_iter().filter(|place| only.is_none() || place.side == only));
     Ok(())
-}
-
-/// Entries of a conversation before a place; none if it was deleted.
-fn entries_before(s: &Session, key: i64, before: u64, budget: &Budget) -> Result<Vec<Place>> {
-    let count = "SELECT COUNT(*) FROM entry WHERE conversation = ? AND pos < ?";
-    pay_places(budget, 0, s.number(count, params![key, before])?)?;
-    let which = "WHERE conversation = ?1 AND pos < ?2 AND EXISTS (SELECT 1 FROM conversation WHERE key = ?1) ORDER BY pos";
-    entries(s, which, params![key, before])
-}
-
-/// Pays for the places of `more` items behind `known` ones: many tiny items have larger places than
-/// bodies.
-fn pay_places(budget: &Budget, known: u64, more: u64) -> Result<()> {
-    let paid = (known + more).saturating_sub(known.max(FREE_PLACES));
-    if paid == 0 { Ok(()) } else { budget.pay(paid.saturating_mul(PLACE_BYTES)) }
 }
 
 /// Entries that `which` selects, in its order.

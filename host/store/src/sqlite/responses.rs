@@ -26,11 +26,7 @@ struct Before {
 }
 
 pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<(Lease, Option<Debt>)> {
-    let (key, owner_key) = insert(s, owner, new, false)?;
-    s.run(
-        "UPDATE response SET host = ?, epoch = 1, lease = ?, tries = 1 WHERE key = ?",
-        params![&*s.host, s.lease_end(), key],
-    )?;
+    let (_, owner_key) = insert(s, owner, new, false)?;
     let debt = evict::make_room(s, owner_key, None, own_bytes(new))?;
     Ok((Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 }, debt))
 }
@@ -77,10 +73,13 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
         Link::Parent(id) | Link::Turn(id) => (Some(id), None),
         Link::Conversation(id) => (None, Some(id)),
     };
-    let status = if background { QUEUED } else { RUNNING };
+    let (status, host, runs, lease) =
+        if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(&*s.host), 1, s.lease_end()) };
+    let kind = if matches!(new.link, Link::Thread | Link::Turn(_)) { Kind::Turn } else { Kind::Response };
     s.run(
         "INSERT INTO response (owner, id, status, background, parent, parent_id, depth, context, conversation, root, base, created, used, \
-         logged, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13)",
+         logged, bytes, host, epoch, tries, lease, kind) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13, ?14, ?15, ?15, ?16, ?17)",
         params![
             owner_key,
             new.id,
@@ -95,14 +94,15 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
             before.base,
             s.now(),
             own_bytes(new),
+            host,
+            runs,
+            lease,
+            kind.number(),
         ],
     )?;
     let key = s.connection.last_insert_rowid();
     s.run("INSERT INTO body (response, request, result) VALUES (?, ?, x'')", params![key, new.request])?;
     insert_items(s, key, owner_key, 0, 0, &new.input)?;
-    if matches!(new.link, Link::Thread | Link::Turn(_)) {
-        s.run("UPDATE response SET kind = 2 WHERE key = ?", [key])?;
-    }
     if conversation.is_some() {
         s.run("UPDATE conversation SET running = ? WHERE key = ?", params![key, before.root])?;
     }

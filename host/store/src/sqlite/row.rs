@@ -22,6 +22,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Self::Response => 0,
+            Self::Completion => 1,
+            Self::Turn => 2,
+        }
+    }
+
     fn of_number(number: i64) -> Self {
         match number {
             0 => Self::Response,
@@ -173,8 +181,12 @@ pub(crate) fn status_number(status: Status) -> u64 {
 
 /// An owner's key, made if the owner is new.
 pub(crate) fn owner_key(s: &Session, owner: &Owner) -> Result<i64> {
-    s.run("INSERT OR IGNORE INTO owner (name) VALUES (?)", [owner.name()])?;
-    s.first("SELECT key FROM owner WHERE name = ?", [owner.name()], |row| row.get(0))?.ok_or(Error::NotFound)
+    let known = s.first("SELECT key FROM owner WHERE name = ?", [owner.name()], |row| row.get(0))?;
+    if let Some(key) = known {
+        return Ok(key);
+    }
+    s.run("INSERT INTO owner (name) VALUES (?)", [owner.name()])?;
+    Ok(s.connection.last_insert_rowid())
 }
 
 /// A row of table `conversation`.
@@ -195,6 +207,12 @@ impl ConversationRow {
     /// Its key, if its age is to be renewed now that it is read.
     pub(crate) fn to_touch(&self, s: &Session) -> Option<i64> {
         (self.used + millis(TOUCH) <= s.now()).then_some(self.key)
+    }
+
+    /// Size of a conversation's metadata.
+    pub(crate) fn metadata_bytes(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
+        let sql = "SELECT LENGTH(metadata) FROM conversation WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?";
+        s.first(sql, params![owner.name(), id], |row| row.get(0))?.ok_or(Error::NotFound)
     }
 
     /// The row of a visible conversation.

@@ -1,7 +1,7 @@
 //! [`Store`] on SQLite: each method as a call to the writer's or a reader's queue.
 
 use super::evict::Debt;
-use super::{Sqlite, background, check, completions, conversations, evict, named, read, responses};
+use super::{Sqlite, background, check, completions, context, conversations, evict, named, read, responses};
 use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
@@ -103,20 +103,21 @@ impl Store for Sqlite {
         })
     }
 
-    fn response(&self, owner: &Owner, id: &str) -> Reply<Response> {
+    fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read_and_touch(move |s| read::response(s, &owner, &id), responses::touch)
+        let read = move |s: &Session| budget.run(|| read::response(s, &owner, &id, &budget));
+        self.read_and_touch(read, responses::touch)
     }
 
     fn context(&self, owner: &Owner, link: &Link, budget: Budget) -> Reply<Vec<ContextItem>> {
         let (owner, link) = (owner.clone(), link.clone());
-        self.read_paid(budget, move |s, budget| read::context(s, &owner, &link, budget))
+        self.read_paid(budget, move |s, budget| context::context(s, &owner, &link, budget))
     }
 
     fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items> {
         let (owner, id) = (owner.clone(), id.to_owned());
         let read = move |s: &Session| {
-            let items = budget.run(|| read::items(s, &owner, &id, &page, &budget))?;
+            let items = budget.run(|| context::items(s, &owner, &id, &page, &budget))?;
             Ok((items, read::to_touch(s, &owner, &id)?))
         };
         self.read_and_touch(read, responses::touch)
@@ -150,9 +151,10 @@ impl Store for Sqlite {
         self.change(move |s| conversations::create(s, &owner, &id, &metadata, &items))
     }
 
-    fn conversation_get(&self, owner: &Owner, id: &str) -> Reply<Conversation> {
+    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Conversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read_and_touch(move |s| conversations::get(s, &owner, &id), conversations::touch)
+        let read = move |s: &Session| budget.run(|| conversations::get(s, &owner, &id, &budget));
+        self.read_and_touch(read, conversations::touch)
     }
 
     fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
@@ -181,9 +183,9 @@ impl Store for Sqlite {
         self.read(move |s| conversations::len(s, &owner, &id))
     }
 
-    fn conversation_item(&self, owner: &Owner, id: &str, item: &str) -> Reply<Item> {
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<Item> {
         let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
-        self.read(move |s| conversations::item(s, &owner, &id, item))
+        self.read_paid(budget, move |s, budget| conversations::item(s, &owner, &id, item, budget))
     }
 
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
@@ -196,9 +198,10 @@ impl Store for Sqlite {
         self.change(move |s| completions::create(s, &owner, new))
     }
 
-    fn completion_get(&self, owner: &Owner, id: &str) -> Reply<Completion> {
+    fn completion_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Completion> {
         let (owner, id) = (owner.clone(), id.to_owned());
-        self.read_and_touch(move |s| completions::get(s, &owner, &id), responses::touch)
+        let read = move |s: &Session| budget.run(|| completions::get(s, &owner, &id, &budget));
+        self.read_and_touch(read, responses::touch)
     }
 
     fn completion_list(
@@ -212,7 +215,7 @@ impl Store for Sqlite {
         self.read_paid(budget, move |s, budget| completions::list(s, &owner, tags, &page, budget))
     }
 
-    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<Completion> {
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<()> {
         let (owner, id) = (owner.clone(), id.to_owned());
         self.change(move |s| completions::retag(s, &owner, &id, &tags))
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Chunk, End, Error, Events, Finished, Full, Link, Owner, State, Status, Target};
+use store::{Bounds, Budget, Chunk, End, Error, Events, Finished, Full, Link, Owner, State, Status, Target};
 
 use crate::kit::{Kit, chunk, each, end, new};
 
@@ -30,10 +30,16 @@ fn numbered(range: std::ops::Range<u64>) -> Vec<String> {
 async fn a_log_is_read_from_any_event_on() {
     each(Bounds::default(), async |kit| {
         kit.store.enqueue(&kit.owner, new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
-        assert_eq!(kit.store.response(&kit.owner, "r").await.unwrap().state, State::Queued);
+        assert_eq!(
+            kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
+            State::Queued
+        );
         let lease = kit.store.claim().await.unwrap().unwrap().lease;
         kit.store.append(&lease, chunk(2, 64)).await.unwrap();
-        assert_eq!(kit.store.response(&kit.owner, "r").await.unwrap().state, State::Running);
+        assert_eq!(
+            kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
+            State::Running
+        );
         assert_eq!(follow(kit, "r", Some(65)).await, (vec![], false));
         let last = End { last: Some(chunk(66, 4)), ..end(Status::Completed, "r") };
         kit.store.finish(Target::Lease(lease), last).await.unwrap();
@@ -77,7 +83,10 @@ async fn a_chunk_that_leaves_a_gap_is_refused() {
             let finished = kit.store.finish(Target::Lease(lease.clone()), last).await;
             assert_eq!(finished, Err(Error::Sequence { expected: 3 }), "{what}");
         }
-        assert_eq!(kit.store.response(&kit.owner, "r").await.unwrap().state, State::Running);
+        assert_eq!(
+            kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
+            State::Running
+        );
         let foreground = kit.create("f", Link::Alone).await.unwrap();
         assert_eq!(kit.store.append(&foreground, chunk(0, 1)).await, Err(Error::Sequence { expected: 0 }));
         assert_eq!(kit.store.events_after(&kit.owner, "f", None).await, Ok(Events::Unlogged));
@@ -111,7 +120,7 @@ async fn a_log_is_gone_an_hour_after_the_end() {
         assert_eq!(kit.store.events_after(&kit.owner, "r", None).await, Ok(Events::Expired));
         assert_eq!(kit.store.evict().await.unwrap().logs, 1);
         assert_eq!(kit.store.events_after(&kit.owner, "r", None).await, Ok(Events::Expired));
-        assert!(kit.store.response(&kit.owner, "r").await.is_ok());
+        assert!(kit.store.response(&kit.owner, "r", Budget::default()).await.is_ok());
     })
     .await;
 }

@@ -51,7 +51,7 @@ async fn the_leaf_that_wasnt_used_for_longest_is_evicted() {
         kit.complete("e", Link::Alone).await;
         assert_eq!(stored(kit, "abcde").await, "acde");
         // A read renews.
-        kit.store.response(&kit.owner, "c").await.unwrap();
+        kit.store.response(&kit.owner, "c", Budget::default()).await.unwrap();
         kit.clock.advance(DAY);
         kit.complete("f", Link::Alone).await;
         assert_eq!(stored(kit, "abcdef").await, "acef");
@@ -119,7 +119,10 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
         kit.clock.advance(DAY);
         // `a` was used by `b` thirty days ago.
         assert_eq!(stored(kit, "abc").await, "bc");
-        assert_eq!(kit.store.conversation_get(&kit.owner, "v").await, Err(Error::NotFound));
+        assert_eq!(
+            kit.store.conversation_get(&kit.owner, "v", Budget::default()).await,
+            Err(Error::NotFound)
+        );
         assert_eq!(named(&*kit.store, &kit.owner, "e").await, Err(Error::NotFound));
         assert_eq!(kit.context(parent("c")).await.len(), 6);
         assert_eq!(kit.store.evict().await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
@@ -129,7 +132,7 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
             evicted += more;
         }
         assert_eq!(evicted, 3);
-        assert!(kit.store.response(&kit.owner, "running").await.is_ok());
+        assert!(kit.store.response(&kit.owner, "running", Budget::default()).await.is_ok());
     })
     .await;
 }
@@ -161,8 +164,11 @@ async fn conversation_is_evicted_unless_a_response_runs() {
         }
         kit.create("a", conversation("v")).await.unwrap();
         kit.create("b", Link::Alone).await.unwrap();
-        assert_eq!(kit.store.conversation_get(&kit.owner, "w").await, Err(Error::NotFound));
-        assert!(kit.store.conversation_get(&kit.owner, "v").await.is_ok());
+        assert_eq!(
+            kit.store.conversation_get(&kit.owner, "w", Budget::default()).await,
+            Err(Error::NotFound)
+        );
+        assert!(kit.store.conversation_get(&kit.owner, "v", Budget::default()).await.is_ok());
     })
     .await;
 }
@@ -204,7 +210,7 @@ async fn conversation_lives_as_long_as_its_chains() {
             kit.clock.advance(20 * DAY);
             while kit.store.evict().await.unwrap() != Evicted::default() {}
             assert_eq!(kit.context(parent("b")).await, ["e", "a-in", "a-out", "b-in", "b-out"]);
-            kit.store.response(&kit.owner, "b").await.unwrap();
+            kit.store.response(&kit.owner, "b", Budget::default()).await.unwrap();
         }
     })
     .await;

@@ -68,14 +68,18 @@ async fn use_under_a_clock_set_back_makes_nothing_older() {
 
         kit.clock.set(now + DAY);
         for id in ["a", "c"] {
-            assert!(kit.store.response(&kit.owner, id).await.is_ok(), "{id}");
+            assert!(kit.store.response(&kit.owner, id, Budget::default()).await.is_ok(), "{id}");
         }
-        assert!(kit.store.completion_get(&kit.owner, "b").await.is_ok());
+        assert!(kit.store.completion_get(&kit.owner, "b", Budget::default()).await.is_ok());
         assert_eq!(kit.context(conversation("v")).await, ["e", "e-in", "e-out"]);
         assert_eq!(kit.context(conversation("w")).await, ["f", "g"]);
         // What was made then is as old as the clock said.
         for id in ["d", "e"] {
-            assert_eq!(kit.store.response(&kit.owner, id).await, Err(Error::NotFound), "{id}");
+            assert_eq!(
+                kit.store.response(&kit.owner, id, Budget::default()).await,
+                Err(Error::NotFound),
+                "{id}"
+            );
         }
     })
     .await;
@@ -90,11 +94,11 @@ async fn clock_jump_and_return_before_eviction_lose_nothing() {
         let last = store::End { last: Some(chunk(0, 3)), ..end(Status::Completed, "b") };
         kit.store.finish(Target::Lease(lease), last).await.unwrap();
         kit.clock.set(now + 31 * DAY);
-        assert_eq!(kit.store.response(&kit.owner, "a").await, Err(Error::NotFound));
+        assert_eq!(kit.store.response(&kit.owner, "a", Budget::default()).await, Err(Error::NotFound));
         for date in [now, now - DAY] {
             kit.clock.set(date);
             assert_eq!(kit.store.evict().await, Ok(Evicted::default()));
-            assert!(kit.store.response(&kit.owner, "a").await.is_ok());
+            assert!(kit.store.response(&kit.owner, "a", Budget::default()).await.is_ok());
             let events = kit.store.events_after(&kit.owner, "b", None).await;
             assert_eq!(events, Ok(Events::Log { chunk: chunk(0, 3), end: true }));
         }

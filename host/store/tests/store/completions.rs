@@ -47,9 +47,13 @@ async fn sound(kit: &Kit) {
 async fn a_completion_is_read_changed_and_deleted() {
     each(Bounds::default(), async |kit| {
         let lease = create(kit, "c", &[("model", "m"), ("metadata.a", "1")]).await;
-        assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Err(Error::NotFound), "it runs");
+        assert_eq!(
+            kit.store.completion_get(&kit.owner, "c", Budget::default()).await,
+            Err(Error::NotFound),
+            "it runs"
+        );
         finish(kit, lease, Status::Completed).await;
-        let read = kit.store.completion_get(&kit.owner, "c").await.unwrap();
+        let read = kit.store.completion_get(&kit.owner, "c", Budget::default()).await.unwrap();
         assert_eq!((read.id.as_str(), &read.tags), ("c", &tags(&[("model", "m"), ("metadata.a", "1")])));
         assert_eq!(read.result, end(Status::Completed, "c").result);
         let messages = kit
@@ -59,15 +63,15 @@ async fn a_completion_is_read_changed_and_deleted() {
             .unwrap();
         assert_eq!(ids(&messages.data), ["c-0", "c-1"]);
         let changed = tags(&[("model", "m"), ("metadata.b", "longer than before")]);
-        let read = kit.store.completion_retag(&kit.owner, "c", changed.clone()).await.unwrap();
-        assert_eq!(read.tags, changed);
-        assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Ok(read));
+        kit.store.completion_retag(&kit.owner, "c", changed.clone()).await.unwrap();
+        let retagged = store::Completion { tags: changed, ..read };
+        assert_eq!(kit.store.completion_get(&kit.owner, "c", Budget::default()).await, Ok(retagged));
         let by = async |tag| listed(kit, &[tag], Order::Ascending, 9, None).await.0;
         assert_eq!(by(("metadata.b", "longer than before")).await, ["c"]);
         assert_eq!(by(("metadata.a", "1")).await, Vec::<String>::new());
         sound(kit).await;
         assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Ok(()));
-        assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Err(Error::NotFound));
+        assert_eq!(kit.store.completion_get(&kit.owner, "c", Budget::default()).await, Err(Error::NotFound));
         assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Err(Error::NotFound));
         sound(kit).await;
         assert!(kit.store.stats().await.unwrap().owners.iter().all(|(_, bytes)| *bytes == 0));
@@ -81,7 +85,10 @@ async fn what_fails_is_cancelled_or_lost_leaves_nothing() {
         for status in [Status::Failed, Status::Cancelled] {
             let lease = create(kit, "c", &[("model", "m")]).await;
             finish(kit, lease, status).await;
-            assert_eq!(kit.store.completion_get(&kit.owner, "c").await, Err(Error::NotFound));
+            assert_eq!(
+                kit.store.completion_get(&kit.owner, "c", Budget::default()).await,
+                Err(Error::NotFound)
+            );
         }
         let lease = create(kit, "c", &[]).await;
         kit.clock.advance(Duration::from_secs(21));
@@ -143,7 +150,7 @@ async fn completions_and_responses_dont_know_each_other() {
         kit.complete("r", Link::Alone).await;
         let (store, owner) = (&kit.store, &kit.owner);
         let all = || page(Order::Ascending, 9, None);
-        assert_eq!(store.response(owner, "c").await, Err(Error::NotFound));
+        assert_eq!(store.response(owner, "c", Budget::default()).await, Err(Error::NotFound));
         assert_eq!(store.items(owner, "c", all(), Budget::default()).await, Err(Error::NotFound));
         assert_eq!(named(&**store, owner, "c-0").await, Err(Error::NotFound));
         assert_eq!(store.context(owner, &parent("c"), Budget::default()).await, Err(Error::NotFound));
@@ -153,19 +160,22 @@ async fn completions_and_responses_dont_know_each_other() {
         assert_eq!(store.finish(cancel, end(Status::Cancelled, "c")).await, Err(Error::NotFound));
         assert_eq!(kit.create("next", parent("c")).await, Err(Error::NotFound));
         assert_eq!(kit.create("c", Link::Alone).await, Err(Error::Duplicate));
-        assert_eq!(store.completion_get(owner, "r").await, Err(Error::NotFound));
+        assert_eq!(store.completion_get(owner, "r", Budget::default()).await, Err(Error::NotFound));
         assert_eq!(store.completion_items(owner, "r", all(), Budget::default()).await, Err(Error::NotFound));
         assert_eq!(store.completion_retag(owner, "r", vec![]).await, Err(Error::NotFound));
         assert_eq!(store.completion_delete(owner, "r").await, Err(Error::NotFound));
         // Nor does another owner.
         let bob = Owner::new("bob");
-        assert_eq!(store.completion_get(&bob, "c").await, Err(Error::NotFound));
+        assert_eq!(store.completion_get(&bob, "c", Budget::default()).await, Err(Error::NotFound));
         assert_eq!(
             store.completion_list(&bob, vec![], all(), Budget::default()).await.map(|list| list.data.len()),
             Ok(0)
         );
         assert_eq!(store.completion_delete(&bob, "c").await, Err(Error::NotFound));
-        assert!(store.completion_get(owner, "c").await.is_ok() && store.response(owner, "r").await.is_ok());
+        assert!(
+            store.completion_get(owner, "c", Budget::default()).await.is_ok()
+                && store.response(owner, "r", Budget::default()).await.is_ok()
+        );
     })
     .await;
 }
@@ -200,14 +210,14 @@ async fn growing_metadata_evicts_others_never_its_own() {
         kit.clock.set(kit.clock.now() - 1000);
         let larger = tags(&[("model", &one), ("metadata.a", &"y".repeat(4000))]);
         assert!(kit.store.completion_retag(&kit.owner, "a", larger.clone()).await.is_ok());
-        assert_eq!(kit.store.completion_get(&kit.owner, "a").await.unwrap().tags, larger);
+        assert_eq!(kit.store.completion_get(&kit.owner, "a", Budget::default()).await.unwrap().tags, larger);
         let (ids, _) = listed(kit, &[], Order::Ascending, 9, None).await;
         assert!(ids.len() < 4 && ids.first().is_some_and(|id| id == "a"), "{ids:?}");
         // What can't fit changes nothing.
         let endless = tags(&[("metadata.a", &"z".repeat(9000))]);
         let refused = kit.store.completion_retag(&kit.owner, "a", endless).await;
         assert_eq!(refused, Err(Error::Full(store::Full::Owner)));
-        assert_eq!(kit.store.completion_get(&kit.owner, "a").await.unwrap().tags, larger);
+        assert_eq!(kit.store.completion_get(&kit.owner, "a", Budget::default()).await.unwrap().tags, larger);
         assert_eq!(listed(kit, &[], Order::Ascending, 9, None).await.0, ids);
         sound(kit).await;
     })

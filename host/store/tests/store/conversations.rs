@@ -51,8 +51,11 @@ async fn items_are_listed_found_and_removed() {
         kit.store.conversation_update(&kit.owner, "v", b"new".to_vec()).await.unwrap();
         assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await.unwrap().metadata, b"new");
         assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await, Err(Error::NotFound));
-        assert_eq!(kit.store.conversation_item(&kit.owner, "v", "b").await, Err(Error::NotFound));
-        assert_eq!(kit.store.conversation_item(&kit.owner, "v", "c").await, Ok(item("c")));
+        assert_eq!(
+            kit.store.conversation_item(&kit.owner, "v", "b", Budget::default()).await,
+            Err(Error::NotFound)
+        );
+        assert_eq!(kit.store.conversation_item(&kit.owner, "v", "c", Budget::default()).await, Ok(item("c")));
         assert_eq!(named(&*kit.store, &kit.owner, "c").await, Ok(item("c")));
         let list = kit
             .store
@@ -71,7 +74,10 @@ async fn an_id_is_added_to_a_conversation_once() {
         let twice = Err(Error::DuplicateItem("a".to_owned()));
         let entries = ["a", "b", "a"].map(item).to_vec();
         assert_eq!(store.conversation_create(owner, "v", vec![], entries).await.map(drop), twice);
-        assert_eq!(store.conversation_get(owner, "v").await.map(drop), Err(Error::NotFound));
+        assert_eq!(
+            store.conversation_get(owner, "v", Budget::default()).await.map(drop),
+            Err(Error::NotFound)
+        );
         store.conversation_create(owner, "v", vec![], vec![item("a")]).await.unwrap();
         assert_eq!(store.conversation_append(owner, "v", vec![item("b"), item("a")]).await, twice);
         assert_eq!(kit.context(conversation("v")).await, ["a"]);
@@ -130,11 +136,14 @@ async fn a_conversation_that_is_read_stays() {
         }
         for _ in 0..2 {
             kit.clock.advance(Duration::from_hours(20 * 24));
-            kit.store.conversation_get(&kit.owner, "read").await.unwrap();
+            kit.store.conversation_get(&kit.owner, "read", Budget::default()).await.unwrap();
             let all = page(Order::Ascending, 9, None);
             kit.store.conversation_items(&kit.owner, "listed", all, Budget::default()).await.unwrap();
         }
-        assert_eq!(kit.store.conversation_get(&kit.owner, "left").await, Err(Error::NotFound));
+        assert_eq!(
+            kit.store.conversation_get(&kit.owner, "left", Budget::default()).await,
+            Err(Error::NotFound)
+        );
     })
     .await;
 }
@@ -148,7 +157,10 @@ async fn a_deleted_conversation_leaves_its_responses() {
         let lease = kit.create("late", conversation("v")).await.unwrap();
         assert_eq!(kit.context(parent("fork")).await, ["e", "a-in", "a-out", "fork-in", "fork-out"]);
         kit.store.conversation_delete(&kit.owner, "v").await.unwrap();
-        assert_eq!(kit.store.conversation_get(&kit.owner, "v").await, Err(Error::NotFound));
+        assert_eq!(
+            kit.store.conversation_get(&kit.owner, "v", Budget::default()).await,
+            Err(Error::NotFound)
+        );
         kit.store.finish(Target::Lease(lease), end(Status::Completed, "late")).await.unwrap();
         assert_eq!(kit.context(parent("fork")).await, ["a-in", "a-out", "fork-in", "fork-out"]);
         // A new one of the same id isn't the old one.

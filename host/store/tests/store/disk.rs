@@ -2,7 +2,7 @@
 //! calls fail and store no half, what is stored is read, and the store goes on when the disk does.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use store::{Error, Item, Link, Sqlite, State, Status, Store, Target};
+use store::{Budget, Error, Item, Link, Sqlite, State, Status, Store, Target};
 
 use crate::kill::{STREAMS, acknowledge, alice, child, foreground, options, whole};
 use crate::kit::{end, item, new, path};
@@ -41,7 +41,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     for id in ["r1", "r2"] {
         let refused = store.create(&alice(), new(id, Link::Alone)).await;
         assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-        assert_eq!(store.response(&alice(), id).await, Err(Error::NotFound));
+        assert_eq!(store.response(&alice(), id, Budget::default()).await, Err(Error::NotFound));
     }
     let refused = store.finish(Target::Lease(lease.clone()), end(Status::Completed, "during")).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
@@ -64,7 +64,10 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
             let created = store.create(&alice(), new).await;
             let Ok(lease) = created else {
                 assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
-                return assert_eq!(store.response(&alice(), &id).await, Err(Error::NotFound));
+                return assert_eq!(
+                    store.response(&alice(), &id, Budget::default()).await,
+                    Err(Error::NotFound)
+                );
             };
             match store.finish(Target::Lease(lease.clone()), end(Status::Completed, &id)).await {
                 Ok(_) => acknowledge("finished", &id, 0),
@@ -96,7 +99,9 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
                 store.finish(Target::Lease(lease), end(Status::Completed, &id)).await.unwrap();
                 acknowledge("finished", &id, 0);
             }
-            Err(_) => assert_eq!(store.response(&alice(), &id).await, Err(Error::NotFound)),
+            Err(_) => {
+                assert_eq!(store.response(&alice(), &id, Budget::default()).await, Err(Error::NotFound));
+            }
         }
     }
     for stream in 0..STREAMS {

@@ -151,7 +151,7 @@ async fn full_sync_stores_the_same() {
 #[tokio::test]
 async fn a_closed_store_says_so() {
     let store = Sqlite::memory(&Options::default()).unwrap();
-    let late = store.response(&Owner::new("alice"), "r");
+    let late = store.response(&Owner::new("alice"), "r", Budget::default());
     drop(store);
     assert_eq!(late.await, Err(Error::Unavailable("it is closed".to_owned())));
 }
@@ -199,7 +199,7 @@ async fn read_fixture(store: &Sqlite, schema: usize) {
         vec![("alice", "b", 1), ("alice", "c", 1), ("alice", "d", 1), ("bob", "e", 1), ("alice", "v", 3)];
     if schema >= 2 {
         expected.insert(4, ("alice", "f", 1));
-        assert_eq!(store.completion_get(&alice, "f").await.unwrap().tags.len(), 1);
+        assert_eq!(store.completion_get(&alice, "f", Budget::default()).await.unwrap().tags.len(), 1);
     }
     let named = |(owner, id, items): (&str, &str, usize)| (owner.to_owned(), id.to_owned(), items);
     assert_eq!(records, expected.into_iter().map(named).collect::<Vec<_>>());
@@ -329,7 +329,7 @@ async fn open_file_gone_or_cut_is_unavailable_until_back() {
     let mut store = Sqlite::open(&file, &Options::default()).unwrap();
     let unavailable = async |store: &Sqlite, why: &str| {
         let write = store.conversation_create(&alice, "later", vec![], vec![]).await.err();
-        let read = store.response(&alice, "b").await.err();
+        let read = store.response(&alice, "b", Budget::default()).await.err();
         for error in [write, read] {
             assert!(
                 matches!(&error, Some(Error::Unavailable(text)) if text.contains(why)),
@@ -342,7 +342,7 @@ async fn open_file_gone_or_cut_is_unavailable_until_back() {
     fs::copy(&away, &file).unwrap();
     unavailable(&store, "replaced by another file").await;
     fs::rename(&away, &file).unwrap();
-    assert!(store.response(&alice, "b").await.is_ok());
+    assert!(store.response(&alice, "b", Budget::default()).await.is_ok());
 
     let whole = fs::read(&file).unwrap();
     for kept in [0, 1, whole.len() / 2, whole.len() - 1] {
@@ -353,7 +353,7 @@ async fn open_file_gone_or_cut_is_unavailable_until_back() {
         unavailable(&store, "it was cut").await;
         drop(store);
         store = Sqlite::open(&file, &Options::default()).unwrap();
-        assert!(store.response(&alice, "b").await.is_ok());
+        assert!(store.response(&alice, "b", Budget::default()).await.is_ok());
     }
     // And no sooner: what grows, shrinks and is checkpointed is no fault.
     for round in 0..3 {

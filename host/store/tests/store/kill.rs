@@ -146,7 +146,7 @@ fn killed_after(file: &Path, count: usize) -> HashMap<String, Acknowledged> {
 }
 
 pub(crate) async fn whole(store: &Sqlite, id: &str) -> Response {
-    let response = store.response(&alice(), id).await.unwrap();
+    let response = store.response(&alice(), id, Budget::default()).await.unwrap();
     assert_eq!(response.request, format!("request {id}").into_bytes());
     let page = crate::kit::page(store::Order::Descending, 1, None);
     assert_eq!(

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use store::{
-    Bounds, Budget, Error, Item, Link, NewCompletion, NewResponse, Order, Page, Payer, Status, Target,
+    Bounds, Budget, Error, Item, Link, NewCompletion, NewResponse, Order, Outcome, Page, Payer, State,
+    Status, Target,
 };
 
 use crate::kit::{Kit, conversation, each, end, ids, parent};
@@ -59,7 +60,7 @@ async fn fill(kit: &Kit, count: usize) {
     let new = NewResponse { id: "r".into(), link: Link::Alone, request: vec![], input: items(count) };
     let lease = kit.store.create(&kit.owner, new).await.unwrap();
     kit.store.finish(Target::Lease(lease), end(Status::Completed, "r")).await.unwrap();
-    kit.store.conversation_create(&kit.owner, "v", vec![], items(count)).await.unwrap();
+    kit.store.conversation_create(&kit.owner, "v", b"meta".to_vec(), items(count)).await.unwrap();
     let new = NewCompletion { id: "c".into(), tags: vec![], input: items(count) };
     let lease = kit.store.completion_create(&kit.owner, new).await.unwrap();
     let large = store::End { result: vec![b'x'; 1000], ..end(Status::Completed, "c") };
@@ -92,9 +93,17 @@ async fn contexts_and_lists_end_where_nobody_pays() {
         fill(kit, 20).await;
         let purse = || Purse::with(5 * SIZE);
         for link in [parent("r"), conversation("v")] {
-            let purse = purse();
-            let read = kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await;
-            assert_eq!((read, purse.asked()), (Err(Error::Unpaid), vec![SIZE; 6]));
+            let context = async |purse: &Arc<Purse>| {
+                kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await
+            };
+            // All of it before any is read.
+            let (rich, poor) = (Purse::with(30 * SIZE), purse());
+            let bytes = context(&rich).await.unwrap().iter().map(|read| read.item.body.len() as u64).sum();
+            assert!(bytes >= 20 * SIZE);
+            assert_eq!(
+                (context(&poor).await, rich.asked(), poor.asked()),
+                (Err(Error::Unpaid), vec![bytes], vec![bytes])
+            );
         }
         let (store, owner) = (&kit.store, &kit.owner);
         for list in ["items", "conversation", "completion"] {
@@ -110,6 +119,33 @@ async fn contexts_and_lists_end_where_nobody_pays() {
         let none = Purse::with(0);
         let read = store.completion_list(owner, vec![], page(u64::MAX, None), Budget::of(none.clone())).await;
         assert_eq!((read, none.asked()), (Err(Error::Unpaid), vec![SIZE]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn single_objects_are_paid_for_before_they_are_read() {
+    each(Bounds::default(), async |kit| {
+        fill(kit, 3).await;
+        let (store, owner) = (&kit.store, &kit.owner);
+        let read = async |what: &str, budget: Budget| match what {
+            "response" => store.response(owner, "r", budget).await.map(drop),
+            "conversation" => store.conversation_get(owner, "v", budget).await.map(drop),
+            "item" => store.conversation_item(owner, "v", "1", budget).await.map(drop),
+            _ => store.completion_get(owner, "c", budget).await.map(drop),
+        };
+        let response = store.response(owner, "r", Budget::default()).await.unwrap();
+        let State::Ended(Outcome { result, output, .. }) = response.state else { panic!("it ended") };
+        let response = result.len() + output.iter().map(|item| item.body.len()).sum::<usize>();
+        let sizes =
+            [("response", response as u64), ("conversation", 4), ("item", SIZE), ("completion", SIZE)];
+        for (what, bytes) in sizes {
+            let (rich, poor) = (Purse::with(bytes), Purse::with(bytes - 1));
+            assert_eq!(read(what, Budget::of(rich.clone())).await, Ok(()), "{what}");
+            assert_eq!(read(what, Budget::of(poor.clone())).await, Err(Error::Unpaid), "{what}");
+            assert_eq!((rich.asked(), poor.asked()), (vec![bytes], vec![bytes]), "{what}");
+            assert_eq!(rich.ran.load(Ordering::Relaxed), 1, "{what}");
+        }
     })
     .await;
 }

@@ -113,7 +113,7 @@ async fn large_deleted_response_leaves_nothing_to_its_successor() {
         kit.complete("next", Link::Alone).await;
         assert_eq!(kit.context(parent("next")).await, ["next-in", "next-out"]);
         assert_eq!(named(&*kit.store, &kit.owner, "i7").await, Err(Error::NotFound));
-        assert_eq!(kit.store.response(&kit.owner, "large").await, Err(Error::NotFound));
+        assert_eq!(kit.store.response(&kit.owner, "large", Budget::default()).await, Err(Error::NotFound));
         let late = kit.store.finish(Target::Lease(lease), end(Status::Completed, "large")).await;
         assert_eq!(late, Err(Error::NotFound));
         assert_eq!(kit.store.sweep().await.unwrap().len(), 0);
@@ -134,7 +134,7 @@ async fn long_log_is_gone_at_once_and_its_response_stays() {
         kit.clock.advance(std::time::Duration::from_hours(2));
         assert_eq!(kit.store.evict().await, Ok(Evicted { logs: 1, ..Evicted::default() }));
         assert_eq!(kit.store.check().await, Ok(Vec::new()));
-        assert!(kit.store.response(&kit.owner, "b").await.is_ok());
+        assert!(kit.store.response(&kit.owner, "b", Budget::default()).await.is_ok());
         assert_eq!(kit.store.delete(&kit.owner, "b").await, Ok(()));
         assert_eq!((counted(kit).await, kit.store.check().await), (0, Ok(Vec::new())));
     })

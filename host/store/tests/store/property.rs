@@ -218,7 +218,7 @@ impl Program<'_> {
         let items = store.items(&owner, &id, all(), Budget::default()).await.map(|list| list.data);
         assert_eq!(items, found.clone().map(|index| model.items(index)));
         let log = store.events_after(&owner, &id, None).await;
-        let read = store.response(&owner, &id).await;
+        let read = store.response(&owner, &id, Budget::default()).await;
         let Ok(index) = found else {
             assert_eq!((log.map(drop), read.map(drop)), (found.clone().map(drop), found.map(drop)));
             return;

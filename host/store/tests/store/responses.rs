@@ -10,12 +10,14 @@ use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 async fn a_response_is_read_as_it_was_written() {
     each(Bounds::default(), async |kit| {
         let lease = kit.create("r1", Link::Alone).await.unwrap();
-        let running = kit.store.response(&kit.owner, "r1").await.unwrap();
+        let running = kit.store.response(&kit.owner, "r1", Budget::default()).await.unwrap();
         assert_eq!((running.state, running.request.as_slice()), (State::Running, b"request r1".as_slice()));
         let finished = kit.store.finish(Target::Lease(lease), end(Status::Incomplete, "r1")).await;
         assert_eq!(finished, Ok(Finished::Now));
         kit.reopen_and(async |kit| {
-            let State::Ended(outcome) = kit.store.response(&kit.owner, "r1").await.unwrap().state else {
+            let State::Ended(outcome) =
+                kit.store.response(&kit.owner, "r1", Budget::default()).await.unwrap().state
+            else {
                 panic!()
             };
             assert_eq!((outcome.status, outcome.result), (Status::Incomplete, b"result r1".to_vec()));
@@ -35,12 +37,12 @@ async fn the_first_to_finish_wins() {
             kit.store.finish(cancel.clone(), end(Status::Cancelled, "cancel")).await,
             Ok(Finished::Now)
         );
-        let stored = kit.store.response(&kit.owner, "r1").await.unwrap();
+        let stored = kit.store.response(&kit.owner, "r1", Budget::default()).await.unwrap();
         for target in [Target::Lease(lease), cancel] {
             let late = kit.store.finish(target, end(Status::Completed, "r1")).await;
             assert_eq!(late, Ok(Finished::Before(stored.clone())));
         }
-        assert_eq!(kit.store.response(&kit.owner, "r1").await, Ok(stored));
+        assert_eq!(kit.store.response(&kit.owner, "r1", Budget::default()).await, Ok(stored));
     })
     .await;
 }
@@ -81,10 +83,12 @@ async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
         let add = async |lease: &Lease, first: u64, id: &str| {
             kit.store.add_output(lease, first, vec![item(id)]).await
         };
-        let output = async |id: &str| match kit.store.response(&kit.owner, id).await.unwrap().state {
-            State::Ended(outcome) => outcome.output,
-            _ => panic!("{id} runs"),
-        };
+        let output =
+            async |id: &str| match kit.store.response(&kit.owner, id, Budget::default()).await.unwrap().state
+            {
+                State::Ended(outcome) => outcome.output,
+                _ => panic!("{id} runs"),
+            };
         for (id, last, kept) in [
             ("lost", vec![], vec!["a", "b"]),
             ("whole", vec![item("a"), item("b"), item("c")], vec!["a", "b", "c"]),
@@ -139,7 +143,7 @@ async fn deleted_response_is_unknown_and_unneeded_items_go() {
         for id in ["a", "b"] {
             assert_eq!(kit.store.delete(&kit.owner, id).await, Ok(()));
             assert_eq!(kit.store.delete(&kit.owner, id).await, Err(Error::NotFound));
-            assert_eq!(kit.store.response(&kit.owner, id).await, Err(Error::NotFound));
+            assert_eq!(kit.store.response(&kit.owner, id, Budget::default()).await, Err(Error::NotFound));
             assert_eq!(named(&*kit.store, &kit.owner, &format!("{id}-in")).await, Err(Error::NotFound));
             assert_eq!(kit.create("d", parent(id)).await, Err(Error::NotFound));
         }
@@ -192,7 +196,7 @@ async fn another_owners_ids_are_unknown_ones() {
         for (response, conv, entry) in [("r", "v", "e"), ("x", "y", "z")] {
             let nothing = Err(Error::NotFound);
             let any = || page(Order::Ascending, 9, None);
-            assert_eq!(store.response(&bob, response).await.map(drop), nothing);
+            assert_eq!(store.response(&bob, response, Budget::default()).await.map(drop), nothing);
             assert_eq!(store.items(&bob, response, any(), Budget::default()).await.map(drop), nothing);
             assert_eq!(store.events_after(&bob, response, None).await.map(drop), nothing);
             assert_eq!(store.delete(&bob, response).await, nothing);
@@ -205,14 +209,17 @@ async fn another_owners_ids_are_unknown_ones() {
             assert_eq!(store.finish(cancel, end(Status::Cancelled, "n")).await.map(drop), nothing);
             assert_eq!(named(&**store, &bob, &format!("{response}-in")).await.map(drop), nothing);
             assert_eq!(named(&**store, &bob, entry).await.map(drop), nothing);
-            assert_eq!(store.conversation_get(&bob, conv).await.map(drop), nothing);
+            assert_eq!(store.conversation_get(&bob, conv, Budget::default()).await.map(drop), nothing);
             assert_eq!(store.conversation_update(&bob, conv, vec![]).await.map(drop), nothing);
             assert_eq!(store.conversation_append(&bob, conv, vec![]).await.map(drop), nothing);
             assert_eq!(
                 store.conversation_items(&bob, conv, any(), Budget::default()).await.map(drop),
                 nothing
             );
-            assert_eq!(store.conversation_item(&bob, conv, entry).await.map(drop), nothing);
+            assert_eq!(
+                store.conversation_item(&bob, conv, entry, Budget::default()).await.map(drop),
+                nothing
+            );
             assert_eq!(store.conversation_remove(&bob, conv, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_delete(&bob, conv).await, nothing);
         }

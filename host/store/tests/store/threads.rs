@@ -75,7 +75,7 @@ async fn turns_are_no_responses_and_responses_no_turns() {
         let first = begin(kit, "a", None).await.unwrap();
         finish(kit, first, Status::Completed).await;
         let store = &kit.store;
-        assert_eq!(store.response(&kit.owner, "a").await.unwrap_err(), Error::NotFound);
+        assert_eq!(store.response(&kit.owner, "a", Budget::default()).await.unwrap_err(), Error::NotFound);
         assert_eq!(store.delete(&kit.owner, "a").await, Err(Error::NotFound));
         let named = store.items_by_id(&kit.owner, vec!["a-in".to_owned()], Budget::default()).await.unwrap();
         assert_eq!(named, [None]);

@@ -14,4 +14,5 @@ mod kill;
 mod lost_items;
 mod queues;
 mod servers;
+mod sockets;
 mod upkeep;

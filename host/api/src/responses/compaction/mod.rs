@@ -66,6 +66,9 @@ pub(super) fn asked(
 
 /// Whether the input ends in a trigger. One with a compaction behind it has had its effect.
 fn is_triggered(input: Input<'_>) -> Result<bool, ApiError> {
+    if input.of_kind(TRIGGER).next().is_none() {
+        return Ok(false);
+    }
     let mut items = input.items().peekable();
     while let Some((path, item)) = items.next() {
         if !is_of(item, TRIGGER) {

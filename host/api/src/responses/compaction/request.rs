@@ -23,7 +23,7 @@ pub fn compact(
     now: &Clock,
 ) -> Result<ApiRequest, ApiError> {
     let ResponsesRequest { job, warnings, .. } = parse(body, continuation, defaults)?;
-    let messages = user_messages(Input::new(body, continuation.whole.as_ref()), &mut ids)?;
+    let messages = user_messages(Input::new(body, continuation.whole.as_ref())?, &mut ids)?;
     let machine = CompactMachine::new(messages, defaults.seal.clone(), ids, now);
     let compaction = Compaction { occasion: Occasion::Asked, prompt: defaults.compaction_prompt.clone() };
     Ok(ApiRequest {

@@ -12,7 +12,7 @@ use crate::json::{Field, Object, Value};
 use crate::responses::fields::{
     self, APPROVAL_REQUEST, APPROVE, ARGUMENTS_TEXT, CODE, ERROR, OUTPUTS, REASON,
 };
-use crate::responses::input_items::{Input, is_of};
+use crate::responses::input_items::Input;
 use crate::warnings::Warnings;
 use prompt::HistoryCall;
 
@@ -37,14 +37,14 @@ impl<'a> Approvals<'a> {
     /// Collects them from an input.
     pub(in crate::responses) fn of(input: Input<'a>) -> Result<Self, ApiError> {
         let mut approvals = Self::default();
-        for (path, item) in input.items() {
+        for (kind, path, item) in input.sought() {
             let text = |value: Option<Value<'a>>| value.and_then(Value::as_str);
-            match (text(item.field(fields::TYPE)), text(item.field(APPROVAL_REQUEST))) {
-                (Some("mcp_approval_response"), Some(id)) => {
+            match (kind, text(item.field(APPROVAL_REQUEST))) {
+                ("mcp_approval_response", Some(id)) => {
                     let agreed = matches!(item.field(APPROVE), Some(Value::Bool(true)));
                     approvals.answers.insert(id, (agreed, text(item.field(REASON))));
                 }
-                (Some("mcp_call"), Some(id)) => {
+                ("mcp_call", Some(id)) => {
                     approvals.run.insert(id, Object::new(item, path)?);
                 }
                 _ => {}
@@ -110,10 +110,7 @@ impl<'a> Approvals<'a> {
 pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
     let approvals = Approvals::of(input)?;
     let mut approved = Vec::new();
-    for (path, value) in input.items() {
-        if !is_of(value, "mcp_approval_request") {
-            continue;
-        }
+    for (path, value) in input.of_kind("mcp_approval_request") {
         let item = Object::new(value, path)?;
         let id = item.require(fields::ID)?;
         let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
@@ -128,10 +125,9 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
 
 /// Labels of the servers whose list of tools is in the input, without an error.
 pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
-    let listed =
-        |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field(ERROR).is_none_or(Value::is_null);
+    let listed = |item: &Value<'a>| item.field(ERROR).is_none_or(Value::is_null);
     let label = |item: Value<'a>| item.field(fields::SERVER_LABEL).and_then(Value::as_str);
-    input.items().map(|(_, item)| item).filter(listed).filter_map(label).collect()
+    input.of_kind("mcp_list_tools").map(|(_, item)| item).filter(listed).filter_map(label).collect()
 }
 
 fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {

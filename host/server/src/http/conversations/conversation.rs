@@ -32,7 +32,8 @@ pub(crate) async fn create(State(app): State<App>, asker: Asker, request: Reques
 /// Shows a conversation.
 pub(crate) async fn get(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let (store, id) = (store(&app)?, named(id)?);
-    let stored = store.conversation_get(&asker.owner(), &id).await.map_err(refusal)?;
+    let read = |budget| store.conversation_get(&asker.owner(), &id, budget);
+    let (stored, _account) = asker.read(&app, read).await?;
     Ok(shown(&stored, &[]))
 }
 
@@ -44,10 +45,10 @@ pub(crate) async fn update(
     request: Request,
 ) -> Answered {
     let change = async |Stored { store, owner, id }: Stored, metadata| {
-        store.conversation_update(&owner, &id, metadata).await
+        let stored = store.conversation_update(&owner, &id, metadata).await.map_err(refusal)?;
+        Ok(shown(&stored, &[]))
     };
-    update::update(&app, id, &asker, request, conversations::update, change, |stored| Ok(shown(&stored, &[])))
-        .await
+    update::update(&app, id, &asker, request, conversations::update, change).await
 }
 
 /// Deletes a conversation.

@@ -49,9 +49,8 @@ pub(crate) async fn list(State(app): State<App>, id: Named<String>, asker: Asker
 /// One item.
 pub(crate) async fn item(State(app): State<App>, ids: Named<(String, String)>, asker: Asker) -> Answered {
     let (store, (id, item)) = (store(&app)?, named(ids)?);
-    let _turn = asker.turn(&app).await?;
-    let item = store.conversation_item(&asker.owner(), &id, &item).await.map_err(refusal)?;
-    let account = asker.pay(&app, item.body.len())?;
+    let read = |budget| store.conversation_item(&asker.owner(), &id, &item, budget);
+    let (item, account) = asker.read(&app, read).await?;
     Ok(held_json(item.body, account))
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::http::metrics::engines;
-use crate::state::{metered_store, store_upkeep};
+use crate::state::{metered_store, read_places, store_upkeep};
 use crate::traces::{EXPORTED, LOST};
 use accounts::Overdrawn;
 use model::{LoadResult, Models};
@@ -58,6 +58,7 @@ pub(crate) fn describe() {
     );
     metrics::describe_counter!("sluice_truncated_messages_total", "Messages dropped to make a prompt fit.");
     metered_store::describe();
+    read_places::describe();
     store_upkeep::describe();
     remote::describe();
     model::observe::describe();

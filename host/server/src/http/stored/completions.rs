@@ -1,7 +1,7 @@
 //! Routes that read, list, change and delete stored chat completions.
 
 use axum::extract::{Request, State};
-use store::{Item, Order};
+use store::{Completion, Item, Order};
 
 use crate::accept::app::App;
 use crate::http::answer::{Answered, json, to_json};
@@ -27,9 +27,9 @@ pub(crate) async fn completions(State(app): State<App>, asker: Asker) -> Answere
 /// `GET /v1/chat/completions/{id}`.
 pub(crate) async fn completion(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let (store, id) = (store(&app)?, named(id)?);
-    let _turn = asker.turn(&app).await?;
-    let completion = store.completion_get(&asker.owner(), &id).await.map_err(refusal)?;
-    held(&app, &asker, completion)
+    let read = |budget| store.completion_get(&asker.owner(), &id, budget);
+    let (completion, account) = asker.read(&app, read).await?;
+    Ok(held_json(stored::shown(completion).body, account))
 }
 
 /// `POST /v1/chat/completions/{id}`: replaces the metadata.
@@ -40,13 +40,12 @@ pub(crate) async fn update_completion(
     request: Request,
 ) -> Answered {
     let change = async |Stored { store, owner, id }: Stored, metadata| {
-        let before = store.completion_get(&owner, &id).await?;
-        store.completion_retag(&owner, &id, stored::retagged(&before, &metadata)).await
+        let (before, account) = asker.read(&app, |budget| store.completion_get(&owner, &id, budget)).await?;
+        let tags = stored::retagged(&before, &metadata);
+        store.completion_retag(&owner, &id, tags.clone()).await.map_err(refusal)?;
+        Ok(held_json(stored::shown(Completion { tags, ..before }).body, account))
     };
-    update::update(&app, id, &asker, request, stored::update, change, |completion| {
-        held(&app, &asker, completion)
-    })
-    .await
+    update::update(&app, id, &asker, request, stored::update, change).await
 }
 
 /// `DELETE /v1/chat/completions/{id}`.
@@ -63,10 +62,4 @@ pub(crate) async fn completion_messages(State(app): State<App>, id: Named<String
     let read = |budget| store.completion_items(&asker.owner(), &id, page, budget);
     let (items, account) = asker.read(&app, read).await?;
     Ok(held_json(list::json(&items.data, items.more), account))
-}
-
-fn held(app: &App, asker: &Asker, completion: store::Completion) -> Answered {
-    let Item { body, .. } = stored::shown(completion);
-    let account = asker.pay(app, body.len())?;
-    Ok(held_json(body, account))
 }

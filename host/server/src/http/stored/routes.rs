@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use store::{Error, Events, Finished, Order, Owner, State as Progress, Target};
+use store::{Events, Order, Owner, State as Progress};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
@@ -12,13 +12,14 @@ use crate::http::asker::Asker;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
 use crate::http::stored::follow::{Followed, follow};
-use crate::state::ending::folded_log;
+use crate::state::ending;
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::store_error::{refusal, store};
+use accounts::Account;
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
-use api::responses::{Ending, end_reasoning, stored};
+use api::responses::{end_reasoning, stored};
 use model::{NotStopped, ReasoningStop};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
@@ -29,10 +30,9 @@ const ATTEMPTS: usize = 16;
 /// `GET /v1/responses/{id}`: the response, or its events.
 pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let (store, id) = (store(&app)?, named(id)?);
-    let _turn = asker.turn(&app).await?;
-    let response = store.response(&asker.owner(), &id).await.map_err(refusal)?;
+    let (response, account) = read(&app, &asker, &id).await?;
     if !stored::events_are_asked_for(&asker.query)? {
-        return show(&app, &asker, &response);
+        return show(&response, account);
     }
     if !response.background {
         let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
@@ -49,11 +49,15 @@ pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker)
     Ok(follow(&app, followed, after, pad, asker.disconnect.clone()))
 }
 
+/// Reads a response, with the account that has paid for it before.
+async fn read(app: &App, asker: &Asker, id: &str) -> Result<(store::Response, Account), ApiError> {
+    let store = store(app)?;
+    asker.read(app, |budget| store.response(&asker.owner(), id, budget)).await
+}
+
 /// The response as it is.
-fn show(app: &App, asker: &Asker, response: &store::Response) -> Answered {
-    let object = object(response)?;
-    let account = asker.pay(app, object.len())?;
-    Ok(held_json(object, account))
+fn show(response: &store::Response, account: Account) -> Answered {
+    Ok(held_json(object(response)?, account))
 }
 
 fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
@@ -77,21 +81,24 @@ pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Ask
 
 /// `POST /v1/responses/{id}/cancel`: the response as it ended, by this or before.
 pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
-    let (store, id, owner) = (store(&app)?, named(id)?, asker.owner());
+    let (id, owner) = (named(id)?, asker.owner());
     if let Some(handle) = app.running.find(&owner, &id) {
-        let response = store.response(&owner, &id).await.map_err(refusal)?;
+        let (response, _account) = read(&app, &asker, &id).await?;
         check_background(&response)?;
         handle.withdrawn.cancel();
         // One that doesn't end in time is ended below.
         let _ = timeout(ENDING, handle.ended()).await;
     }
     for _ in 0..ATTEMPTS {
-        let response = store.response(&owner, &id).await.map_err(refusal)?;
+        let (response, account) = read(&app, &asker, &id).await?;
         check_background(&response)?;
-        if matches!(response.state, Progress::Ended(_)) || end(&app, &owner, &response).await? {
-            let _turn = asker.turn(&app).await?;
-            let response = store.response(&owner, &id).await.map_err(refusal)?;
-            return show(&app, &asker, &response);
+        if matches!(response.state, Progress::Ended(_)) {
+            return show(&response, account);
+        }
+        if end(&app, &owner, &response).await? {
+            drop((response, account));
+            let (response, account) = read(&app, &asker, &id).await?;
+            return show(&response, account);
         }
     }
     Err(ApiError::unavailable("The response can't be cancelled now: it is being written. Please try again.")
@@ -101,31 +108,24 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
 /// `POST /v1/responses/{id}/end_reasoning`: the response as it is, whose reasoning ends with its next
 /// step.
 pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
-    let (store, id, owner) = (store(&app)?, named(id)?, asker.owner());
-    let handle = app.running.find(&owner, &id);
+    let id = named(id)?;
+    let handle = app.running.find(&asker.owner(), &id);
     let reasoning = handle.as_ref().and_then(|handle| handle.reasoning.get());
     let stopped = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
-    let _turn = asker.turn(&app).await?;
-    let mut response = store.response(&owner, &id).await.map_err(refusal)?;
+    let (mut response, account) = read(&app, &asker, &id).await?;
     stopped.map_err(end_reasoning::refusal)?;
     if response.state == Progress::Queued {
         // Its first events aren't stored yet.
         response.state = Progress::Running;
     }
-    show(&app, &asker, &response)
+    show(&response, account)
 }
 
 /// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
 async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
-    let store = store(app)?;
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    let log = folded_log(store, owner, response).await.map_err(refusal)?;
-    let end = Ending::Cancelled.end(request.object.get(), log);
-    match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
-        Ok(Finished::Now | Finished::Before(_)) => Ok(true),
-        Err(Error::Sequence { .. }) => Ok(false),
-        Err(error) => Err(refusal(error)),
-    }
+    let ended = ending::cancel(&app.running, store(app)?, owner, response, request.object.get());
+    ended.await.map_err(refusal)
 }
 
 fn unreadable(_: Unreadable) -> ApiError {
