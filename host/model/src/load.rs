@@ -1,6 +1,7 @@
 //! Loads a served model: what is `prepared` of its files, and its engine.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -102,6 +103,7 @@ impl Model {
             files,
             digests: OnceLock::new(),
             waiting_room: WaitingRoom::new(limits.waiting_requests, shared.principals),
+            is_slow: AtomicBool::new(false),
             is_shared: shared.principals > 1,
             is_remote: matches!(options.engine, EngineChoice::Remote(_)),
         }))

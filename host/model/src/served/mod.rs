@@ -1,6 +1,8 @@
 //! The served model: its parts, shared by all answers, and the operations that start an answer.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use engine::{EngineStats, ModelFiles, Place, SubmitError, WaitingRoom};
 
@@ -9,7 +11,7 @@ use super::choices::Choices;
 use super::context_cut::ContextCut;
 use super::error::StartError;
 use super::generate::TurnStream;
-use super::job::{Beginning, Job};
+use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::TokenSource;
 use crate::limits::ModelLimits;
@@ -20,6 +22,7 @@ use grammar::CallForm;
 use mask::Grammars;
 use prompt::{ChatFiles, ChatFormat, Conversation, GenerationDefaults, Tokenizer, approximate_bytes};
 use remote::RemoteEngine;
+use system::cpu_clock::thread_cpu_time;
 use system::panics;
 use turn::FaultPolicy;
 
@@ -72,6 +75,8 @@ pub(super) struct Served {
     /// Places for jobs whose prompt is being made or waits for that; if several principals share
     /// it, also for those that the engine hasn't accepted yet.
     pub(super) waiting_room: WaitingRoom,
+    /// Whether a short prompt took long.
+    pub(super) is_slow: AtomicBool,
     /// Threads for jobs that may need a grammar, shared by all models.
     pub(super) constrained: TurnSlots,
     /// The model's files, for the digests in records.
@@ -87,6 +92,9 @@ pub(super) struct Served {
 /// Most bytes of a conversation whose prompt is made on the task's own thread: that takes less than a
 /// tenth of a millisecond, and handing it to another thread as long again.
 const SHORT: usize = 1 << 10;
+/// CPU time of such a prompt after which none is made there any more: the template or the tokenizer is a
+/// slow one, and a task's thread serves others, too.
+const SOON: Duration = Duration::from_millis(5);
 
 /// Which of the threads that make prompts a job may have. Grammars take long to compile: jobs with
 /// one have some of the threads, where principals take turns, so they never keep the others out.
@@ -111,10 +119,9 @@ impl Lane {
 /// Whether the job's prompt is made in no time.
 fn is_short(job: &Job) -> bool {
     let Conversation { messages, tools } = &job.conversation;
-    let is_raw = matches!(job.beginning, Beginning::Raw(_));
     let is_one = job.sampling.n.unwrap_or(1) <= 1;
     is_one
-        && !is_raw
+        && !job.is_raw()
         && tools.is_empty()
         && messages.len() <= 8
         && approximate_bytes(&job.conversation) <= SHORT
@@ -380,8 +387,14 @@ impl Model {
             Ok((done, served.is_shared.then_some(place)))
         };
         let prepared = match lane {
-            Lane::Own => panics::caught(prepare).map_err(|_| true),
-            Lane::Free | Lane::Constrained => {
+            Lane::Own if !self.served.is_slow.load(Ordering::Relaxed) => {
+                let began = thread_cpu_time();
+                let prepared = panics::caught(prepare).map_err(|_| true);
+                let took = thread_cpu_time().saturating_sub(began);
+                self.served.is_slow.fetch_or(took > SOON, Ordering::Relaxed);
+                prepared
+            }
+            Lane::Own | Lane::Free | Lane::Constrained => {
                 tokio::task::spawn_blocking(prepare).await.map_err(|error| error.is_panic())
             }
         };
