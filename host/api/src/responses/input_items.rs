@@ -163,7 +163,7 @@ impl<'a> Input<'a> {
         &self,
         kind: &'static str,
     ) -> impl Iterator<Item = (Path<'static>, Value<'a>)> + use<'a> {
-        debug_assert!(SOUGHT.contains(&kind), "{kind} isn't gathered");
+        assert!(SOUGHT.contains(&kind), "{kind} isn't gathered");
         self.sought().filter(move |(found, ..)| *found == kind).map(|(_, path, item)| (path, item))
     }
 }
