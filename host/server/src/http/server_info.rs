@@ -109,9 +109,9 @@ pub(crate) async fn scrape(State(app): State<App>) -> Response {
     let figures = [
         ("sluice_request_memory_bytes", app.accounts.memory_held()),
         ("sluice_grammar_bytes", app.models.first().grammar_bytes()),
-        (PLACES, app.reads.of_one()),
     ];
-    for (name, figure) in figures {
+    let of_store = app.store.is_some().then(|| (PLACES, app.reads.of_one()));
+    for (name, figure) in figures.into_iter().chain(of_store) {
         #[expect(clippy::cast_precision_loss, reason = "metrics are f64; figures below 2^53 are exact")]
         ::metrics::gauge!(name).set(figure as f64);
     }
