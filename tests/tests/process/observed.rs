@@ -139,7 +139,8 @@ async fn observed(answers: Vec<Vec<u8>>) -> String {
     let tool =
         json!({ "type": "function", "name": SECRET, "parameters": { "type": "object" }, "strict": false });
     for _ in 0..count {
-        let body = json!({ "model": "bench", "input": SECRET, "tools": [tool] });
+        // Calls that may come have a grammar, without which a refused request is sent once more.
+        let body = json!({ "model": "bench", "input": SECRET, "tools": [tool], "tool_choice": "none" });
         let answer: Value = post(server.address, "/v1/responses", &body).await.json();
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(!message.contains("/etc/") && !message.contains(&engine.url()), "{message}");

@@ -225,7 +225,7 @@ async fn custom_input_is_its_own_text_and_returns_unchanged() {
     for size in [1, 3, 0] {
         let rules = json!([{ "when": { "tool_results": 0 }, "text": text, "tokens_per_step": size }, { "text": "Done." }]);
         let (server, _folder) = serve(rules, None).await;
-        let format = json!({ "type": "grammar", "syntax": "lark", "definition": "start: /.*/" });
+        let format = json!({ "type": "grammar", "syntax": "lark", "definition": "start: /(?s:.*)/" });
         let tools = json!({ "tools": [{ "type": "custom", "name": "apply_patch", "description": "Edits files.", "format": format }], "stream": true });
         let question = json!({ "role": "user", "content": "q" });
         let answer = ask(&server, json!([question]), tools.clone()).await;
