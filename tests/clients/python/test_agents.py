@@ -11,7 +11,7 @@ PATCH_TOOL = {
     "type": "custom",
     "name": "apply_patch",
     "description": "Edits files.",
-    "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.*/"},
+    "format": {"type": "grammar", "syntax": "lark", "definition": "start: /(?s:.*)/"},
 }
 FILES = {
     "type": "namespace",
