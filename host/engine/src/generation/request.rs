@@ -138,12 +138,11 @@ impl GenerationRequest {
     ///
     /// # Errors
     /// The output has begun.
-    pub fn check_not_begun(&self, engine: &str) -> Result<(), SubmitError> {
+    fn check_not_begun(&self, engine: &str) -> Result<(), SubmitError> {
         if self.begun.is_empty() {
             return Ok(());
         }
-        let reason =
-            format!("the engine ({engine}) goes on with no output: only a model on this machine does");
+        let reason = format!("the engine ({engine}) goes on with no output that has begun");
         Err(SubmitError::Unsupported { field: "begun", reason })
     }
 

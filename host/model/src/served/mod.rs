@@ -108,10 +108,12 @@ enum Lane {
 
 impl Lane {
     fn of(job: &Job) -> Self {
-        match job {
-            job if job.is_constrained() => Self::Constrained,
-            job if is_short(job) => Self::Own,
-            _ => Self::Free,
+        if job.is_constrained() {
+            Self::Constrained
+        } else if is_short(job) {
+            Self::Own
+        } else {
+            Self::Free
         }
     }
 }

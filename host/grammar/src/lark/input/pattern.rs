@@ -10,7 +10,7 @@ use crate::lark::text::escape;
 /// Greatest length of the expression, in bytes: each use of a name repeats its body.
 const BYTES: usize = 64 << 10;
 
-/// What the terminals of `common` match.
+/// The terminals that `%import common.…` brings, and what they match.
 const COMMON: [(&str, &str); 25] = [
     ("DIGIT", "[0-9]"),
     ("HEXDIGIT", "[a-fA-F0-9]"),
@@ -39,6 +39,11 @@ const COMMON: [(&str, &str); 25] = [
     ("SQL_COMMENT", r"--[^\n]*"),
 ];
 
+/// What a terminal of `common` matches, if there is one of this name.
+pub(super) fn common(name: &str) -> Option<&'static str> {
+    COMMON.iter().find(|(known, _)| *known == name).map(|(_, pattern)| *pattern)
+}
+
 impl Definition {
     /// The regular expression of the whole definition.
     ///
@@ -51,8 +56,6 @@ impl Definition {
         if !self.ignored.is_empty() {
             return Err("%ignore can't be followed in a string of JSON".into());
         }
-        let common =
-            |name: &str| COMMON.iter().find(|(known, _)| *known == name).map(|(_, pattern)| *pattern);
         let imports = self.imports.iter();
         let mut known = imports
             .filter_map(|(local, name)| Some((local.as_str(), common(name)?.to_owned())))

@@ -6,36 +6,9 @@
 
 use super::definition::{Definition, Part, is_terminal};
 use super::lexemes::Lexeme;
+use super::pattern::common;
 use super::regex;
 
-/// Terminals that `%import common.…` brings.
-const COMMON: [&str; 25] = [
-    "DIGIT",
-    "HEXDIGIT",
-    "INT",
-    "SIGNED_INT",
-    "DECIMAL",
-    "_EXP",
-    "FLOAT",
-    "SIGNED_FLOAT",
-    "NUMBER",
-    "SIGNED_NUMBER",
-    "ESCAPED_STRING",
-    "LCASE_LETTER",
-    "UCASE_LETTER",
-    "LETTER",
-    "WORD",
-    "CNAME",
-    "WS_INLINE",
-    "WS",
-    "CR",
-    "LF",
-    "NEWLINE",
-    "SH_COMMENT",
-    "CPP_COMMENT",
-    "C_COMMENT",
-    "SQL_COMMENT",
-];
 /// Deepest nesting of brackets.
 const DEPTH: usize = 20;
 
@@ -144,7 +117,7 @@ impl<'a> Reader<'a> {
     }
 
     fn add_import(&mut self, name: &str, local: &str) -> Result<(), String> {
-        if !COMMON.contains(&name) || !is_terminal(local) {
+        if common(name).is_none() || !is_terminal(local) {
             return Err(format!("%import of common.{name} as {local} isn't supported"));
         }
         let is_new = !self.definition.bodies.contains_key(local);
