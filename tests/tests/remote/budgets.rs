@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tests::client::{answered, get, post};
 use tests::fake_engine::{Action, FakeEngine, done, event, head, ids, refusal};
 use tests::server::{Setup, TestServer};
+use tests::socket::{self, Socket};
 use tests::tools::{calls, eventually, types};
 
 use crate::setup::{server_for, start, text};
@@ -94,6 +95,29 @@ async fn every_protocol_and_the_operator_have_budgets_on_such_engines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_choice_and_each_answer_on_a_socket_has_its_own_budget() {
+    let engine = thinker(|| told(&thoughts(), None)).await;
+    let server = server_for(&engine.url()).await;
+    let said = json!([{ "role": "user", "content": "Hi" }]);
+    let body = json!({ "model": "qwen3-tiny", "messages": said, "n": 3, "thinking_token_budget": 5 });
+    let answer = answered(server.address, "/v1/chat/completions", &body).await;
+    let choices = answer["choices"].as_array().expect("choices");
+    assert!(choices.iter().all(|choice| choice["message"]["content"] == "Hello."), "{answer}");
+    let tokens = &answer["usage"]["completion_tokens_details"]["reasoning_tokens"];
+    assert!((15..=18).contains(&tokens.as_u64().expect("a count")), "{answer}");
+    assert_eq!((choices.len(), engine.received.requests().len()), (3, 6));
+
+    let mut client = Socket::open(server.address).await;
+    for budget in [4, 16] {
+        let answer = client.answer(json!({ "input": "Hi", "reasoning": { "max_tokens": budget } })).await;
+        let tokens = &answer["usage"]["output_tokens_details"]["reasoning_tokens"];
+        assert!((budget..=budget + 1).contains(&tokens.as_u64().expect("a count")), "{answer}");
+        assert_eq!(socket::text(&answer), "Hello.");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_ends_the_reasoning_of_such_an_engine() {
     let thoughts: Vec<u32> = thoughts().into_iter().cycle().take(4000).collect();
     let engine = thinker(move || {
@@ -113,9 +137,10 @@ async fn a_client_ends_the_reasoning_of_such_an_engine() {
     server.stop().await;
 }
 
-/// A model that opens its reasoning again behind each end, and an engine that refuses what follows.
+/// A model that opens its reasoning again behind each end, and engines that refuse what follows or never begin
+/// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stubborn_models_and_engines_that_refuse_are_bounded() {
+async fn stubborn_models_and_engines_are_bounded() {
     let body = json!({ "model": "qwen3-tiny", "input": "Hi", "reasoning": { "max_tokens": 2 }, "max_output_tokens": 200 });
     let engine = FakeEngine::start(|_, _| told(&thoughts(), Some("stop"))).await;
     let server = server_for(&engine.url()).await;
@@ -124,16 +149,22 @@ async fn stubborn_models_and_engines_that_refuse_are_bounded() {
     assert!((2..=17).contains(&asked), "{asked} requests: {answer}");
     server.stop().await;
 
-    let engine = FakeEngine::start(|number, _| match number {
-        0 => told(&thoughts(), None),
-        _ => vec![Action::Send(refusal(500, "", "{}"))],
-    })
-    .await;
-    let server = server_for(&engine.url()).await;
-    let answer = post(server.address, "/v1/responses", &body).await;
-    let (status, answer) = (answer.status.as_u16(), answer.json());
-    assert_eq!((status, &answer["status"], types(&answer)), (500, &json!("failed"), vec!["reasoning"]));
-    server.stop().await;
+    let never_begins = vec![Action::Send(head()), Action::UntilDisconnect];
+    for behind in [vec![Action::Send(refusal(500, "", "{}"))], never_begins] {
+        let engine = FakeEngine::start(move |number, _| match number {
+            0 => told(&thoughts(), None),
+            _ => behind.clone(),
+        })
+        .await;
+        let server = start(&engine.url(), |setup| {
+            setup.limits.model.remote.first_token_time = Duration::from_millis(500);
+        })
+        .await;
+        let answer = post(server.address, "/v1/responses", &body).await;
+        let (status, answer) = (answer.status.as_u16(), answer.json());
+        assert_eq!((status, &answer["status"], types(&answer)), (500, &json!("failed"), vec!["reasoning"]));
+        server.stop().await;
+    }
 }
 
 /// Grammars of whole turns begin anew behind the end: calls keep their form there.

@@ -1,6 +1,7 @@
 //! The CPU engine seen from outside: requests that wait too long for it, keys that share it, and
 //! drafts, which change no answer.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use engine::SpeculationOptions;
 use http::{HeaderValue, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use tests::client::{Open, json_request, metric, open, post, send};
+use tests::client::{Open, get, json_request, metric, open, post, send};
 use tests::server::{Setup, TestServer};
 
 /// Bytes of a token's keys and values in the embedded model: five layers, keys and values, two
@@ -115,4 +116,28 @@ async fn drafts_change_no_answer_and_are_counted() {
     let (drafted, accepted) = answers("drafted", SpeculationOptions::default()).await;
     assert_eq!(drafted, plain);
     assert!(none == 0.0 && accepted > 5.0, "{accepted} tokens were accepted");
+}
+
+/// A template that takes its time for a short prompt holds nobody else up but once: from then on its prompts
+/// are made elsewhere. The runtime's only thread answers the others.
+#[tokio::test]
+async fn a_slow_template_holds_others_up_once() {
+    let mut setup = Setup::default();
+    let slow = "{% for message in messages %}{% if 'slow' in message.content %}{% for _ in range(8) %}{% for _ in range(90000) %}{% set _x = loop.index * 2 %}{% endfor %}{% endfor %}{% endif %}{% endfor %}";
+    let own = include_str!("../../../host/models/qwen3-tiny/chat_template.jinja");
+    setup.model.chat_template = Some(format!("{slow}{own}"));
+    let server = TestServer::start(setup).await;
+    let body = json!({ "model": "qwen3-tiny", "max_tokens": 1, "messages": [{ "role": "user", "content": "slow" }] });
+    let slow = async || assert_eq!(post(server.address, "/v1/chat/completions", &body).await.status, 200);
+    slow().await;
+    let others = Cell::new(0);
+    let ask_on = async {
+        loop {
+            assert_eq!(get(server.address, "/health").await.status, 200);
+            others.set(others.get() + 1);
+        }
+    };
+    tokio::select! { () = slow() => {}, () = ask_on => {} }
+    assert!(others.get() >= 20, "{} answers beside a slow prompt", others.get());
+    server.stop().await;
 }

@@ -148,6 +148,26 @@ fn reasoning_that_its_client_ends_replays_equal() {
     server.stop().assert_equal(1);
 }
 
+/// An answer that a remote engine was asked for twice: its second part is in the record behind its first.
+#[test]
+fn reasoning_that_ends_on_a_server_behind_replays_equal() {
+    let behind = Recorded::start("qwen3-tiny", &[]);
+    let server = Recorded::start("qwen3-tiny", &["--engine", &behind.serving.url()]);
+    for (path, extra) in [
+        ("/v1/responses", json!({"input": "Hello!", "reasoning": {"max_tokens": 3}})),
+        (
+            "/v1/chat/completions",
+            json!({"messages": [{"role": "user", "content": "Hello!"}], "n": 2, "thinking_token_budget": 3}),
+        ),
+    ] {
+        let body = json!({"model": "qwen3-tiny", "temperature": 0.0, "stream": true});
+        server.post(path, &with(body, &extra));
+    }
+    server.stop().assert_equal(2);
+    // Every answer was asked for once more behind its thoughts.
+    assert_eq!(behind.stop().files().len(), 6);
+}
+
 /// Sealed reasoning is opened by the server's key, in the name of whoever it belongs to.
 #[test]
 fn answers_to_sealed_reasoning_replay_equal_with_the_servers_key() {
