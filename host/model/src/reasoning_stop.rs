@@ -3,25 +3,22 @@
 //! Invariant: the turn says behind each of its steps whether it reasons, and learns there of the
 //! wish, so that reasoning ends at the last token that was told.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Handle by which the reasoning of an answer's turn is ended. Clones are the same answer's.
+/// Handle by which the reasoning of an answer's turn is ended; it has one of the states below. Clones are the
+/// same answer's.
 #[derive(Debug, Clone, Default)]
-pub struct ReasoningStop(Arc<Mutex<ReasoningState>>);
+pub struct ReasoningStop(Arc<AtomicU8>);
 
-/// Where the answer's turn is in its reasoning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum ReasoningState {
-    /// No turn reasons.
-    #[default]
-    None,
-    /// A turn reasons, whose reasoning can't be ended.
-    Unendable,
-    /// A turn reasons.
-    Endable,
-    /// A turn reasons, and is to end that.
-    Asked,
-}
+/// No turn reasons: what a handle begins with.
+const NONE: u8 = 0;
+/// A turn reasons, whose reasoning can't be ended.
+const UNENDABLE: u8 = 1;
+/// A turn reasons.
+const ENDABLE: u8 = 2;
+/// A turn reasons, and is to end that.
+const ASKED: u8 = 3;
 
 /// Why reasoning isn't ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,28 +39,30 @@ impl ReasoningStop {
     /// # Errors
     /// Why it doesn't come.
     pub fn ask(&self) -> Result<(), NotStopped> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match *state {
-            ReasoningState::None => Err(NotStopped::NotReasoning),
-            ReasoningState::Unendable => Err(NotStopped::Unsupported),
-            ReasoningState::Endable | ReasoningState::Asked => {
-                *state = ReasoningState::Asked;
-                Ok(())
-            }
+        let asked = |state| (state >= ENDABLE).then_some(ASKED);
+        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, asked) {
+            Ok(_) => Ok(()),
+            Err(NONE) => Err(NotStopped::NotReasoning),
+            Err(_) => Err(NotStopped::Unsupported),
         }
     }
 
-    /// Takes note of where the turn is. Returns whether it is to end its reasoning.
+    /// Takes note of where the turn is. Returns whether it is to end its reasoning. Asked for each
+    /// token, so nothing is written where nothing has changed.
     pub(crate) fn look(&self, is_reasoning: bool, can_end: bool) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = match *state {
-            _ if !is_reasoning => ReasoningState::None,
-            _ if !can_end => ReasoningState::Unendable,
-            ReasoningState::Asked => ReasoningState::Asked,
-            ReasoningState::None | ReasoningState::Unendable | ReasoningState::Endable => {
-                ReasoningState::Endable
-            }
+        let next = |state| match state {
+            _ if !is_reasoning => NONE,
+            _ if !can_end => UNENDABLE,
+            ASKED => ASKED,
+            _ => ENDABLE,
         };
-        *state == ReasoningState::Asked
+        let mut state = self.0.load(Ordering::Relaxed);
+        while next(state) != state {
+            match self.0.compare_exchange_weak(state, next(state), Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return next(state) == ASKED,
+                Err(now) => state = now,
+            }
+        }
+        state == ASKED
     }
 }
