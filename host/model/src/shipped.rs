@@ -75,11 +75,16 @@ pub fn tables(plugins: &Path) -> Vec<(String, Result<PluginSource, ResolveError>
     let mut tables: Vec<_> = files.collect();
     for (name, text) in TABLES {
         if !tables.iter().any(|(file, _)| file == name) {
-            let table = TableSource::shipped(name, text, table_reader(plugins));
+            let table = TableSource::of_text(name, *text, table_reader(plugins));
             tables.push(((*name).to_owned(), Ok(table)));
         }
     }
     tables
+}
+
+/// A table that is no file, as a parser of this name. `plugins` may have the component that reads it.
+pub fn table_of(name: &str, text: String, plugins: &Path) -> PluginSource {
+    TableSource::of_text(name, text, table_reader(plugins))
 }
 
 fn open_table(path: &Path, plugins: &Path) -> Result<PluginSource, ResolveError> {

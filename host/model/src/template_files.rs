@@ -42,15 +42,25 @@ impl TemplateFiles {
         let eos = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
         let eos = eos.map(|(_, literal)| literal.as_str());
         let defaults = GenerationDefaults::load(&files, &tokenizer, eos)?;
+        Ok(Self { table: response_template(&files)?, ..Self::new(name, chat, &tokenizer, &defaults) })
+    }
+
+    /// The facts of a model that was loaded, without its own response template.
+    pub(super) fn new(
+        name: String,
+        chat: ChatFiles,
+        tokenizer: &Tokenizer,
+        defaults: &GenerationDefaults,
+    ) -> Self {
         let ends = defaults.eos_token_ids.iter().filter_map(|&id| tokenizer.added_token(id));
-        Ok(Self {
+        Self {
             name,
             ends: ends.map(|token| Arc::from(token.literal.as_str())).collect(),
             tokens: tokenizer.added_literals().map(Arc::from).collect(),
-            table: response_template(&files)?,
+            table: None,
             chat,
             rendering: CpuBudget::new(RENDERING_TIME),
-        })
+        }
     }
 
     /// Checks that the template's renderings kept their bound of time.

@@ -47,8 +47,8 @@ impl TableSource {
         Ok(PluginSource::Table(Self { name, text: text.into(), reader: Box::new(reader) }))
     }
 
-    /// A table in the binary.
-    pub fn shipped(name: &str, text: &'static str, reader: PluginSource) -> PluginSource {
+    /// A table that is no file.
+    pub fn of_text(name: &str, text: impl Into<Cow<'static, str>>, reader: PluginSource) -> PluginSource {
         PluginSource::Table(Self { name: name.to_owned(), text: text.into(), reader: Box::new(reader) })
     }
 

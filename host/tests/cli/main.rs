@@ -14,6 +14,7 @@ mod commands;
 mod config;
 mod config_of_clients;
 mod contracts;
+mod derived_at_start;
 mod doctor;
 mod health;
 mod launch;

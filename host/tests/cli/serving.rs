@@ -135,6 +135,11 @@ impl Serving {
     pub(super) fn hang_up(&mut self, part: &str) -> String {
         let id = self.running.0.id().to_string();
         assert!(Command::new("kill").args(["-HUP", &id]).status().expect("kill runs").success());
+        self.logged(part)
+    }
+
+    /// Reads the log up to the line that has `part`, which must come, and returns that line.
+    pub(super) fn logged(&mut self, part: &str) -> String {
         let log = self.running.0.stderr.as_mut().expect("piped");
         let mut line = Vec::new();
         while !String::from_utf8_lossy(&line).contains(part) {

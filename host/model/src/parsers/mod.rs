@@ -36,7 +36,7 @@ use super::shared::SharedParts;
 use super::shipped::{find_parser, is_parser_name, parser_names};
 use argument::ParserArgument;
 use bad_files::BadFiles;
-use loader::{Loader, ParserChoice};
+use loader::{Loader, ParserChoice, ParserOffer};
 use parsers::{ContractVersion, Plugin, PluginSource, Runtime};
 use system::permission::try_executable_memory;
 
@@ -148,6 +148,20 @@ impl Parsers {
         let plugin = runtime.load_once(&source, &options).map_err(|error| error.to_string())?;
         let binding = ParserBinding::new(plugin, options, &self.model_tokens);
         binding.map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    /// Whether the model's calls go out as text: its chat template writes some, and no parser of
+    /// those to choose from reads them.
+    pub(super) fn are_lacking(&self) -> bool {
+        let is_none = self.report.read().unwrap_or_else(PoisonError::into_inner).serving.bytes == 0;
+        is_none && self.loader.lock().unwrap_or_else(PoisonError::into_inner).seeks_parser()
+    }
+
+    /// Takes a parser that was made for the model. The next load chooses it if no other one reads
+    /// the model.
+    pub(super) fn offer(&self, source: PluginSource, why: String) {
+        let offer = Some(ParserOffer { source, why });
+        self.loader.lock().unwrap_or_else(PoisonError::into_inner).offer = offer;
     }
 
     /// What loads parsers that aren't installed.

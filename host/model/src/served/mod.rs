@@ -17,9 +17,11 @@ use super::source::TokenSource;
 use crate::limits::ModelLimits;
 use crate::observe::ModelMetrics;
 use crate::record::FileDigests;
+use crate::template_files::TemplateFiles;
 use accounts::{Account, Caller, CpuMeter, Principal, TurnSlots};
 use grammar::CallForm;
 use mask::Grammars;
+use parsers::PluginSource;
 use prompt::{ChatFiles, ChatFormat, Conversation, GenerationDefaults, Tokenizer, approximate_bytes};
 use remote::RemoteEngine;
 use system::cpu_clock::thread_cpu_time;
@@ -261,11 +263,42 @@ impl Model {
     /// streams that start from then on get the new one, running streams keep the old one. `cause`
     /// is for logs. A load that fails changes nothing.
     pub async fn reload_parsers(&self, cause: &'static str) -> ParserReport {
+        self.load_parsers(cause, |parsers| parsers.reload(cause)).await
+    }
+
+    /// Whether the model's calls go out as text, though its chat template writes some: no parser was
+    /// asked for, and none to choose from reads them.
+    pub fn lacks_parser(&self) -> bool {
+        self.served.parsers.are_lacking()
+    }
+
+    /// What the model's files say of its output.
+    pub fn template_files(&self) -> TemplateFiles {
+        let Served { name, chat, tokenizer, defaults, .. } = &*self.served;
+        TemplateFiles::new(name.clone(), chat.clone(), tokenizer, defaults)
+    }
+
+    /// Loads a parser that was made for this model; it serves while no other one reads the model.
+    /// `why` says how it was made.
+    pub async fn offer_parser(&self, source: PluginSource, why: String) -> ParserReport {
+        self.load_parsers("derived", |parsers| {
+            parsers.offer(source, why);
+            parsers.reload("derived")
+        })
+        .await
+    }
+
+    /// Loads parsers on a blocking thread, one load after the other.
+    async fn load_parsers(
+        &self,
+        cause: &'static str,
+        load: impl FnOnce(&Parsers) -> ParserReport + Send + 'static,
+    ) -> ParserReport {
         let model = self.clone();
         let lock = Arc::clone(&self.served.parsers.reload_lock).lock_owned().await;
         let loading = tokio::task::spawn_blocking(move || {
             let _lock = lock;
-            model.served.parsers.reload(cause)
+            load(&model.served.parsers)
         });
         loading.await.unwrap_or_else(|error| {
             tracing::error!(panicked = error.is_panic(), "loading a parser failed");

@@ -14,6 +14,8 @@ mod source;
 mod test;
 mod trace;
 
+pub(super) use derive::{ParserMaker, derive_missing};
+
 use std::process::ExitCode;
 
 use clap::Subcommand;

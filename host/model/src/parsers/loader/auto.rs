@@ -4,10 +4,10 @@
 //! A file in the plugins folder replaces the shipped parser of its name; one that can't be used is
 //! excluded from the choice. The parser for tables is tried only if no other claims a model that
 //! has a table. A model that nobody claims gets the parser that reads what its chat template
-//! writes, or none.
+//! writes, else the one that was made for it, or none.
 
 use super::usable::Usable;
-use super::{Loader, ParserChoice};
+use super::{Loader, ParserChoice, ParserOffer};
 use crate::load_error::ModelLoadError;
 use crate::parsers::report::CandidateReport;
 use crate::parsers::select::{
@@ -35,7 +35,7 @@ impl Loader {
                     Some(choice) => return Ok(choice),
                     None => match self.select_unclaimed() {
                         Ok(chosen) => chosen,
-                        Err(why) => return self.without_parser(why),
+                        Err(why) => return self.offered(why),
                     },
                 },
             };
@@ -226,6 +226,23 @@ impl Loader {
     fn parser_candidates(&self) -> Vec<ParserCandidate<'_>> {
         let usable = self.usable.iter();
         usable.map(|Usable { name, descriptor, .. }| ParserCandidate { name, descriptor }).collect()
+    }
+
+    /// The choice for a model that no other parser reads, which is why: the one that was made for it.
+    fn offered(&mut self, why: String) -> Result<ParserChoice, ModelLoadError> {
+        let Some(ParserOffer { source, why: made }) = self.offer.clone() else {
+            return self.without_parser(why);
+        };
+        match self.load(&source) {
+            Ok(plugin) => {
+                self.record_reasons(&source.name());
+                Ok(self.choice(plugin, &source, made, false))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the parser that was made for the model can't be used");
+                self.without_parser(why)
+            }
+        }
     }
 
     /// The choice for a model that no parser reads: all its output is text.

@@ -38,6 +38,14 @@ pub(super) struct ParserChoice {
     pub(super) doubtful: bool,
 }
 
+/// A parser that was made for a model which no other one reads.
+#[derive(Debug, Clone)]
+pub(super) struct ParserOffer {
+    pub(super) source: PluginSource,
+    /// How it was made.
+    pub(super) why: String,
+}
+
 /// Loader of parsers for one model.
 pub(super) struct Loader {
     runtime: Arc<Runtime>,
@@ -46,6 +54,8 @@ pub(super) struct Loader {
     options: Vec<(String, String)>,
     pins: Pins,
     facts: ModelFacts,
+    /// What serves where nothing else does.
+    pub(super) offer: Option<ParserOffer>,
     /// Plugins of the last round, by digest and by whether they were loaded with the model's table.
     known: HashMap<(String, bool), Arc<Plugin>>,
     /// Plugins of this round, by the same keys.
@@ -78,6 +88,7 @@ impl Loader {
             options: options.parser_options.clone(),
             pins: Pins::new(options.parser_pins.clone()),
             facts,
+            offer: None,
             known: HashMap::new(),
             fresh: HashMap::new(),
             candidates: Vec::new(),
@@ -105,6 +116,11 @@ impl Loader {
         self.pins.finish()?;
         self.known = std::mem::take(&mut self.fresh);
         Ok(choice)
+    }
+
+    /// Whether a parser is to be chosen for a model whose chat template writes calls.
+    pub(super) fn seeks_parser(&self) -> bool {
+        self.argument == ParserArgument::Auto && !self.facts.turns.is_empty()
     }
 
     fn named(&mut self, name: &str) -> Result<ParserChoice, ModelLoadError> {

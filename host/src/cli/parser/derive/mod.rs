@@ -2,6 +2,7 @@
 //! template writes, or writes one. Exit status 0: there is one that passes; 1: what was written
 //! doesn't pass, or isn't proved yet; 2: it can't run; 3: the format can't be derived.
 
+mod at_start;
 mod files;
 mod installed;
 mod proof;
@@ -11,7 +12,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fit::{Delimiters, Derived, DerivedFormat, FormatPart, Underived};
-use model::TemplateFiles;
+use model::{TemplateFiles, find_parser};
+use parsers::conformance::Measures;
+
+pub(in crate::cli) use at_start::{ParserMaker, derive_missing};
 
 use super::paint::{BOLD, DIM, painted};
 use super::source::SandboxArguments;
@@ -90,7 +94,9 @@ fn derived(arguments: &DeriveArguments) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}: a crate, which --build proves", painted(BOLD, parser.folder.display()))?;
         return Ok(ExitCode::FAILURE);
     };
-    let proof = proof::prove(&files, &file, &parser.folder.join("cases"), &arguments.sandbox)?;
+    let source = find_parser(&file.to_string_lossy(), &arguments.sandbox.plugins)?;
+    let loaded = arguments.sandbox.load(source, Measures::Resources)?;
+    let proof = proof::prove(&files, &loaded, &parser.folder.join("cases"))?;
     proof.print(&file, &mut out)?;
     Ok(if proof.passes() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

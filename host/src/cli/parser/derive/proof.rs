@@ -6,11 +6,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use fit::{Cases, Fit, FitVerdict, Material};
-use model::{TemplateFiles, find_parser};
-use parsers::conformance::{self, Measures, Report};
+use model::TemplateFiles;
+use parsers::conformance::{self, Report, Sandboxed};
 
 use crate::cli::parser::paint::{BAD, BOLD, GOOD, painted};
-use crate::cli::parser::source::SandboxArguments;
 
 /// Seed of the properties' random choices, as `host parser test` has it.
 const SEED: u64 = 1;
@@ -26,16 +25,9 @@ pub(super) struct Proof {
     missed: Vec<String>,
 }
 
-/// Checks the parser `file`, and writes its cases into `folder`.
-pub(super) fn prove(
-    files: &TemplateFiles,
-    file: &Path,
-    folder: &Path,
-    sandbox: &SandboxArguments,
-) -> anyhow::Result<Proof> {
-    let source = find_parser(&file.to_string_lossy(), &sandbox.plugins)?;
-    let loaded = sandbox.load(source, Measures::Resources)?;
-    let Cases { read, missed } = fit::cases(files, &loaded).map_err(anyhow::Error::msg)?;
+/// Checks the parser, and writes its cases into `folder`.
+pub(super) fn prove(files: &TemplateFiles, loaded: &Sandboxed, folder: &Path) -> anyhow::Result<Proof> {
+    let Cases { read, missed } = fit::cases(files, loaded).map_err(anyhow::Error::msg)?;
     let mut paths = Vec::new();
     let lacks = |needed: &&str| !read.iter().any(|(name, _)| name == needed);
     let missed = missed.into_iter().chain(NEEDED.into_iter().filter(lacks).map(str::to_owned)).collect();
@@ -44,8 +36,8 @@ pub(super) fn prove(
         super::files::save(&path, &(serde_json::to_string_pretty(&case)? + "\n"))?;
         paths.push(path);
     }
-    let report = conformance::test(&paths, &loaded, SEED).map_err(anyhow::Error::msg).context("its cases")?;
-    let fit = fit::check(files, &loaded, &[], &Material::default()).map_err(anyhow::Error::msg)?;
+    let report = conformance::test(&paths, loaded, SEED).map_err(anyhow::Error::msg).context("its cases")?;
+    let fit = fit::check(files, loaded, &[], &Material::default()).map_err(anyhow::Error::msg)?;
     Ok(Proof { report, fit, missed })
 }
 
@@ -56,23 +48,26 @@ impl Proof {
         self.report.passed && self.missed.is_empty() && !self.fit.differs()
     }
 
-    pub(super) fn print(&self, file: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+    /// What isn't kept, by check: cases, properties of `host parser test`, probes of `host parser fit`.
+    pub(super) fn faults(&self) -> [(&'static str, Vec<&str>); 3] {
         let findings = self.report.findings.iter().filter(|finding| !finding.passed);
-        let failed: Vec<&str> = findings.map(|finding| finding.property.name()).collect();
         let differs = self.fit.probes.iter().filter(|probe| probe.verdict == FitVerdict::Differs);
-        let differs: Vec<&str> = differs.map(|probe| probe.probe.as_str()).collect();
-        let missed: Vec<&str> = self.missed.iter().map(String::as_str).collect();
+        [
+            ("cases", self.missed.iter().map(String::as_str).collect()),
+            ("host parser test", findings.map(|finding| finding.property.name()).collect()),
+            ("host parser fit", differs.map(|probe| probe.probe.as_str()).collect()),
+        ]
+    }
+
+    pub(super) fn print(&self, file: &Path, out: &mut impl Write) -> anyhow::Result<()> {
         let fits = if self.fit.proves() {
             "fits"
         } else {
             "nothing differs; a turn doesn't begin where the prompt ends"
         };
         writeln!(out, "{}, {} cases", painted(BOLD, file.display()), self.report.cases)?;
-        for (what, bad, good) in [
-            ("cases", missed, "each gives its probe"),
-            ("host parser test", failed, "every property is kept"),
-            ("host parser fit", differs, fits),
-        ] {
+        let good = ["each gives its probe", "every property is kept", fits];
+        for ((what, bad), good) in self.faults().into_iter().zip(good) {
             let result = if bad.is_empty() {
                 painted(GOOD, good.to_owned())
             } else {

@@ -1,0 +1,165 @@
+//! A model whose calls no parser reads: a start derives one from its chat template, serves text until it
+//! is proved, and keeps it for the next start.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::serve_switches::{Serving, text};
+use crate::serving::eventually;
+
+const TEMPLATE: &str = include_str!("../../fit/tests/derive/outside.jinja");
+/// A call in that template's format.
+const CALL: &str =
+    "<|calls|><|call|>functions.get_weather:0<|arguments|>{\"city\": \"Oslo\"}<|/call|><|/calls|>";
+
+/// Cache of all tests, which has compiled parsers.
+const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// A model of a type that nobody claims, and a script that writes the call. No other model has its name and
+/// its template.
+struct Model(tempfile::TempDir);
+
+impl Model {
+    fn new(template: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
+        let model = folder.path().join(name(&folder));
+        fs::create_dir(&model).expect("made");
+        for file in ["tokenizer.json", "tokenizer_config.json", "generation_config.json"] {
+            fs::copy(own.join(file), model.join(file)).expect("copied");
+        }
+        let config = fs::read_to_string(own.join("config.json")).expect("read");
+        let config =
+            config.replace("\"qwen3\"", "\"nobodys\"").replace("Qwen3ForCausalLM", "NobodysForCausalLM");
+        fs::write(model.join("config.json"), config).expect("written");
+        let template = format!("{{# {} #}}{template}", name(&folder));
+        fs::write(model.join("chat_template.jinja"), template).expect("written");
+        fs::write(folder.path().join("script.json"), json!({ "rules": [{ "text": CALL }] }).to_string())
+            .expect("written");
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn start(&self, more: &[&str]) -> Serving {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+        let engine = format!("replay:{}", self.path("script.json").display());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none"]);
+        command.args([
+            "--engine",
+            &engine,
+            "--served-model-name",
+            "m",
+            "--model",
+            text(&self.path(name(&self.0))),
+        ]);
+        command.args(["--plugins", text(&self.path("plugins"))]).args(more);
+        command
+            .env("RUST_LOG", "warn,host=info,model::parsers=info")
+            .env("XDG_CACHE_HOME", CACHE)
+            .env_remove("SLUICE_API_KEY");
+        Serving::start(command)
+    }
+
+    /// Writes the model's table into the plugins folder.
+    fn derive_into_plugins(&self) {
+        let (folder, model) = (self.path("plugins/tables"), self.path(name(&self.0)));
+        fs::create_dir_all(&folder).expect("made");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+        command.args(["parser", "derive", "--force", "--name", "mine", "--model", text(&model)]);
+        command.args(["--out", text(&folder)]).env("XDG_CACHE_HOME", CACHE);
+        let output = command.output().expect("the binary runs");
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// Files of the model's tables that are kept.
+    fn kept(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(Path::new(CACHE).join("sluice/parsers")).expect("a folder");
+        let is_ours = |file: &PathBuf| {
+            let bytes = fs::read(file).unwrap_or_default();
+            file.extension().is_some_and(|ending| ending == "table")
+                && String::from_utf8_lossy(&bytes).contains(name(&self.0))
+        };
+        files.map(|entry| entry.expect("readable").path()).filter(is_ours).collect()
+    }
+}
+
+/// Name of the folder, which no other has.
+fn name(folder: &tempfile::TempDir) -> &str {
+    folder.path().file_name().and_then(|name| name.to_str()).expect("UTF-8")
+}
+
+/// The message of an answer.
+fn message(server: &Serving) -> Value {
+    let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    let tool = json!({ "type": "function", "function": { "name": "get_weather", "parameters": parameters } });
+    let said = json!([{ "role": "user", "content": "Weather?" }]);
+    let answer = server.post(
+        "/v1/chat/completions",
+        &json!({ "model": "m", "messages": said, "tools": [tool] }).to_string(),
+    );
+    let (_, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    let body: Value = serde_json::from_str(body).expect("JSON");
+    body["choices"][0]["message"].clone()
+}
+
+fn is_call(message: &Value) -> bool {
+    let function = &message["tool_calls"][0]["function"];
+    function["name"] == "get_weather" && function["arguments"] == "{\"city\": \"Oslo\"}"
+}
+
+#[test]
+fn a_parser_is_derived_once_and_serves_each_start() {
+    let model = Model::new(TEMPLATE);
+    let server = model.start(&[]);
+    let early = message(&server);
+    assert!(is_call(&early) || early["content"] == CALL, "a call, or text until then: {early}");
+    eventually("the parser is there", || is_call(&message(&server)));
+    let log = server.log();
+    assert!(
+        log.contains("deriving a parser from the chat template: calls go out as text until it is there"),
+        "{log}"
+    );
+    assert!(log.contains("and proved; host parser derive --force writes it"), "{log}");
+    let [kept] = &model.kept()[..] else { panic!("one is kept: {:?}", model.kept()) };
+
+    let mut server = model.start(&[]);
+    assert!(is_call(&message(&server)), "from the first request on");
+    let said = server.hang_up("parser unchanged");
+    assert!(said.contains("source=derived"), "{said}");
+    model.derive_into_plugins();
+    let said = server.hang_up("parser swapped");
+    assert!(said.contains("mine.json"), "an operator's own comes first: {said}");
+    assert!(is_call(&message(&server)));
+    assert!(!server.log_to_the_end().contains("deriving"));
+    fs::remove_dir_all(model.path("plugins")).expect("removed");
+
+    // What this installation didn't write is no parser.
+    let mut table = fs::read(kept).expect("read");
+    *table.last_mut().expect("bytes") = b' ';
+    fs::write(kept, table).expect("written");
+    let server = model.start(&[]);
+    eventually("it is derived again", || is_call(&message(&server)));
+    assert!(server.log_to_the_end().contains("kept parser not used"));
+    fs::remove_file(kept).expect("removed");
+
+    let server = model.start(&["--parser", "none"]);
+    assert_eq!(message(&server)["content"], CALL, "none was asked for");
+    assert!(!server.log_to_the_end().contains("deriv"));
+}
+
+#[test]
+fn what_is_not_derived_is_said_and_stays_text() {
+    let one = TEMPLATE.replace("for call in message.tool_calls", "for call in message.tool_calls[:1]");
+    let model = Model::new(&one);
+    let mut server = model.start(&[]);
+    let said = server.logged("no parser derived");
+    assert!(said.contains("calls go out as text") && said.contains("several calls vanish"), "{said}");
+    assert_eq!(message(&server)["content"], CALL);
+    assert_eq!(model.kept(), [""; 0].map(PathBuf::from), "nothing is kept");
+}
