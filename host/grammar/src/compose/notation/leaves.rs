@@ -1,7 +1,7 @@
 //! Lists, strings, listed values, and the words of JSON.
 
 use crate::lark::{Follow, json, literal, prepared, without};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{Members, Notation};
 use crate::compose::call::filled;
@@ -73,7 +73,7 @@ impl Notation<'_, '_> {
         Ok(match value {
             Value::Null => self.word("null"),
             Value::Bool(is_true) => self.word(if *is_true { "true" } else { "false" }),
-            Value::Number(number) => literal(&number.to_string()),
+            Value::Number(number) => spellings(number),
             Value::String(text) if !self.forbidden.allows(text) => return refused(),
             Value::String(text) if self.template.rule("string").is_some() => {
                 self.raw_string(Word::literal(text))
@@ -106,5 +106,16 @@ impl Notation<'_, '_> {
             Some(_) => filled(self.template, self.lark, "comma", &[]),
             None => literal(","),
         }
+    }
+}
+
+/// A number as it is given; a whole one with a decimal point also without it.
+fn spellings(number: &Number) -> String {
+    /// From here on not every whole number has a text of its own.
+    const LARGE: f64 = 9_007_199_254_740_992.0;
+    let given = literal(&number.to_string());
+    match number.as_f64().filter(|value| number.is_f64() && value.fract() == 0.0 && value.abs() < LARGE) {
+        Some(whole) => format!("({given} | {})", literal(&format!("{whole:.0}"))),
+        None => given,
     }
 }
