@@ -49,6 +49,7 @@ impl ReasoningStop {
 
     /// Takes note of where the turn is. Returns whether it is to end its reasoning. Asked for each
     /// token, so nothing is written where nothing has changed.
+    #[inline]
     pub(crate) fn look(&self, is_reasoning: bool, can_end: bool) -> bool {
         let next = |state| match state {
             _ if !is_reasoning => NONE,

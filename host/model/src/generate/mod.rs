@@ -203,7 +203,7 @@ impl TurnStream {
     /// Waits for the engine's next step and appends its events; returns the end with the last ones.
     /// Cancel safe: no step is lost if the future is dropped before it is ready.
     pub async fn next(&mut self, out: &mut TurnEvents) -> Option<EndedTurn> {
-        if !self.cut().await {
+        if self.cutting.is_some() && !self.cut().await {
             return Some(self.abort(failure::of_engine(), out));
         }
         let Some(step) = self.generation.next().await else {
@@ -235,6 +235,7 @@ impl TurnStream {
 
     /// Says whether the turn reasons, and begins to cut that if somebody has asked for it, or its
     /// budget is spent.
+    #[inline]
     fn look_for_cut(&mut self) {
         let State::Running(turn) = &self.state else { return };
         let can_be_asked = self.cut.as_ref().is_some_and(|cut| cut.may_be_asked());
