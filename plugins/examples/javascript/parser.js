@@ -14,7 +14,7 @@ before: (gap? marker_0 text marker_1)?
 call: marker_2 name marker_4 arguments
 `;
 
-// How a tool's name may begin, with white space around it.
+// How a tool's name, or a call's id, may begin, with white space around it.
 const NAME = /^(?=[^]{0,128}$)\s*[A-Za-z0-9_.:-]*\s*$/;
 
 let calling = false; // whether the request declares tools
@@ -25,6 +25,7 @@ let tokens = []; // markers that text can't spell
 // a custom tool, as a JSON string), end (what is behind that) or other.
 let state = "prose";
 let name = "";
+let id = ""; // the call's own, which clients don't see
 let head = ""; // the arguments' beginning
 let escaped = false; // whether the input goes on behind a backslash
 let held = 0; // bytes of the call's markup that the host holds for us
@@ -68,11 +69,9 @@ export const parser = {
     if (state === "end") return ops(endJson(chunk, "drop"));
     held += size;
     if (state === "head") return beginJson(chunk);
-    if (state === "name") {
-      name += chunk;
-      if (!NAME.test(name)) return allOf(release(), prose);
-    }
-    return hold;
+    if (state === "name") name += chunk;
+    else id += chunk;
+    return NAME.test(state === "name" ? name : id) ? hold : allOf(release(), prose);
   },
 
   marker(index) {
@@ -80,7 +79,7 @@ export const parser = {
     if ([CALL, ARGUMENTS, CALL_ID].includes(index) && !calling) return allOf(MARKERS[index].length, prose);
     if (index === ARGUMENTS && (state === "name" || state === "id") && name.trim()) return openCall();
     if (index === CALL_ID && state === "name") {
-      state = "id";
+      [state, id] = ["id", ""];
       held += MARKERS[index].length;
       return hold;
     }

@@ -32,7 +32,7 @@ LONGEST_NAME = 128
 
 
 def may_be_name(text: str) -> bool:
-    """Whether a tool's name may begin so, white space around it aside."""
+    """Whether a tool's name, or a call's id, may begin so, white space around it aside."""
     return len(text) <= LONGEST_NAME and set(text.strip()) <= NAME_CHARACTERS
 
 
@@ -70,6 +70,7 @@ class Stream:
         self.prose = Route.CONTENT
         self.state = PROSE
         self.name = ""
+        self.id = ""
         self.held = 0  # bytes of the call's markup that the host holds for us
 
     def start(self, request: Request) -> None:
@@ -94,9 +95,11 @@ class Stream:
             return self.begin_json(chunk)
         if self.state == NAME:
             self.name += chunk
-            if not may_be_name(self.name):
-                size, self.held, self.state = self.held, 0, PROSE
-                return all_of(size, self.prose)
+        else:
+            self.id += chunk
+        if not may_be_name(self.name if self.state == NAME else self.id):
+            size, self.held, self.state = self.held, 0, PROSE
+            return all_of(size, self.prose)
         return Step_Hold()
 
     def marker(self, index: int) -> Step:
@@ -107,7 +110,7 @@ class Stream:
         if index == ARGUMENTS and self.state in (NAME, ID) and self.name.strip():
             return self.open_call()
         if index == CALL_ID and self.state == NAME:
-            self.state = ID
+            self.state, self.id = ID, ""
             return self.hold(index)
         # Whatever else a marker is, it ends what came before it.
         ops = self.end_call(index == TURN_END)
