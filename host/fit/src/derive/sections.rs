@@ -85,7 +85,7 @@ const SOURCE: &str = r#"//! Parser for {{name}}. @ABOUT@
 //! A call is a marker, a header with the tool's name, a marker and JSON. `parser_sdk::sections` is
 //! the state machine.
 
-use parser_sdk::sections::{DerivedFormat, Mark, Sections};
+use parser_sdk::sections::{Format, Mark, Sections};
 use parser_sdk::{Descriptor, Tools};
 
 /// The parser of one stream.
@@ -99,7 +99,7 @@ const BEHIND: &str = @BEHIND@;
 #[derive(Debug)]
 pub struct Derived;
 
-impl DerivedFormat for Derived {
+impl Format for Derived {
     const MARKS: &'static [(&'static str, Mark)] = &[
 @MARKS@
     ];
