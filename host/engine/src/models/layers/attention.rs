@@ -4,7 +4,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::{AttentionBias, GroupedConfig, ProjectionLayout};
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, Norm, QkvShape, Store, TensorRole};
+use crate::models::ops::{AttentionSpec, HeadNorms, Norm, QkvShape, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Weights of one layer's attention.
@@ -125,9 +125,9 @@ impl<B: Backend> GroupedAttention<B> {
         if self.output_gate.is_some() {
             // Computed once, since the projection of gates reads it, too.
             stream.normalize(backend, norm);
-            backend.linear(&stream.normed, &self.qkv, bias, Store::Overwrite, qkv);
+            backend.linear(&stream.normed, &self.qkv, bias, StoreMode::Overwrite, qkv);
         } else {
-            backend.linear_of(stream.input(norm), &self.qkv, bias, Store::Overwrite, qkv);
+            backend.linear_of(stream.input(norm), &self.qkv, bias, StoreMode::Overwrite, qkv);
         }
         match &self.norms {
             HeadNormsOf::Own(norms) => {

@@ -6,7 +6,7 @@ use super::moe;
 use super::stream::ResidualStream;
 use crate::models::config::{ExpertsConfig, GatedConfig};
 use crate::models::loading::Loading;
-use crate::models::ops::{Norm, Routing, Store, TensorRole};
+use crate::models::ops::{Norm, Routing, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Weights of one layer.
@@ -93,7 +93,7 @@ impl<B: Backend> BothMlps<B> {
         let BothScratch { scores, routes, sum } = scratch;
         self.dense.forward_beside(backend, norm, dense, (stream, sum));
         stream.normalize(backend, self.router_norm.as_ref());
-        backend.linear(&stream.normed, &self.router, None, Store::Overwrite, scores);
+        backend.linear(&stream.normed, &self.router, None, StoreMode::Overwrite, scores);
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let factors = Some(&self.factors);
         backend.route(scores, Routing { experts, per_token, scoring, correction: None, factors }, routes);

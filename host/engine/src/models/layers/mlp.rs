@@ -3,7 +3,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::{GatedConfig, GatedLayout};
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{GateActivation, LayerInput, Norm, Store, TensorRole};
+use crate::models::ops::{GateActivation, LayerInput, Norm, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Activations of a step.
@@ -83,7 +83,7 @@ impl<B: Backend> GatedMlp<B> {
         (stream, out): (&mut ResidualStream<B>, &mut B::Tensor),
     ) {
         self.activate(backend, stream.input(norm), scratch);
-        backend.linear(&scratch.activated, &self.down, None, Store::Overwrite, &mut stream.result);
+        backend.linear(&scratch.activated, &self.down, None, StoreMode::Overwrite, &mut stream.result);
         if let Some(norm) = &self.post_norm {
             backend.rms_norm(&stream.result, norm.as_ref(), out);
         }
@@ -101,7 +101,7 @@ impl<B: Backend> GatedMlp<B> {
         if let Some(ResultGate { projection, values }) = gate {
             backend.sigmoid_mul(x, projection, values, &mut scratch.activated);
         }
-        backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
+        backend.linear(&scratch.activated, &self.down, None, StoreMode::Accumulate, hidden);
     }
 
     fn activate(

@@ -7,7 +7,7 @@ use super::mlp::{self, GatedMlp, ResultGate};
 use super::stream::ResidualStream;
 use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization, SharedExpert};
 use crate::models::loading::Loading;
-use crate::models::ops::{Norm, Routing, Store, TensorRole};
+use crate::models::ops::{Norm, Routing, StoreMode, TensorRole};
 use crate::models::stored::{ExpertWeights, StoredMatrix};
 use crate::models::{Backend, CodeKind, LoadError, WeightRole};
 
@@ -103,7 +103,7 @@ impl<B: Backend> MoeMlp<B> {
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let routing =
             Routing { experts, per_token, scoring, correction: self.correction.as_ref(), factors: None };
-        backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
+        backend.linear(normed, &self.router, self.router_bias.as_ref(), StoreMode::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
         if let Some(SharedExpertLayer { expert, gate: gated_by }) = &self.shared {

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fit::{Delimiters, Derived, DerivedFormat, FormatPart, Underived};
+use fit::{Delimiters, Derivation, DerivedFormat, FormatPart, Underived};
 use model::TemplateFiles;
 
 use super::paint::{BOLD, DIM, painted};
@@ -101,7 +101,7 @@ fn refused(reason: &str) -> ExitCode {
 }
 
 /// Prints the format: each part, how sure it is, and how it is written.
-fn show(Derived { format, .. }: &Derived, as_json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+fn show(Derivation { format, .. }: &Derivation, as_json: bool, out: &mut impl Write) -> anyhow::Result<()> {
     if as_json {
         writeln!(out, "{}", serde_json::to_string_pretty(format)?)?;
         return Ok(());
