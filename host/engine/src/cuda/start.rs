@@ -57,7 +57,7 @@ pub(super) fn start(
     // so the weights must be complete.
     backend.driver.synchronize()?;
     let logits = backend.step_logits();
-    let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
+    let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, logit_rows, lanes + 1, config.vocab)?;
     backend.samples = sampler.samples();
     prepare(&mut model, &mut backend, &sampler, buckets, sizes, progress)?;
     let (blocks, cache) =

@@ -107,7 +107,8 @@ impl<'a, B: Backend> Loading<'a, B> {
     pub(super) fn stored_parts(
         &mut self,
         name: &str,
-        (parts, rows): (usize, usize),
+        parts: usize,
+        rows: usize,
         cols: usize,
     ) -> Result<Vec<StoredMatrix>, LoadError> {
         let reason = || format!("its rows can't be cut into parts of {rows}");
@@ -225,7 +226,8 @@ impl<'a, B: Backend> Loading<'a, B> {
         &mut self,
         name: &str,
         width: usize,
-        (factor, eps_factor): (f32, f32),
+        factor: f32,
+        eps_factor: f32,
     ) -> Result<Norm<B::Vector>, LoadError> {
         let weight = self.norm_weight(name, width, factor)?;
         Ok(Norm { weight, eps: self.norms.eps * eps_factor })

@@ -65,12 +65,15 @@ impl<T> AttentionScratch<T> {
 }
 
 impl<B: Backend> GroupedAttention<B> {
-    /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
+    /// Loads tensors whose names begin with `prefix`, and the norm `post_norm` of the result if it has
+    /// one.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        (prefix, post_norm): (&str, &str),
+        prefix: &str,
+        post_norm: &str,
         hidden: usize,
-        (config, window): (GroupedConfig, Option<usize>),
+        config: GroupedConfig,
+        window: Option<usize>,
     ) -> Result<Self, LoadError> {
         let GroupedConfig { shape, scale, bias, layout, sinks, .. } = config;
         let name = |part: &str| format!("{prefix}.{part}");
@@ -156,7 +159,7 @@ fn with_output_gate<B: Backend>(
     QkvShape { heads, kv_heads, head_dim }: QkvShape,
 ) -> Result<(B::Matrix, B::SigmoidGate), LoadError> {
     let name = |part: &str| format!("{prefix}.{part}_proj.weight");
-    let both = loading.stored_parts(&name("q"), (2 * heads, head_dim), hidden)?;
+    let both = loading.stored_parts(&name("q"), 2 * heads, head_dim, hidden)?;
     let of = |first: usize| both.iter().skip(first).step_by(2).cloned();
     let kv = ["k", "v"].map(|part| (name(part), kv_heads * head_dim));
     let qkv: Vec<_> = of(0).chain(loading.stored(&kv.into(), hidden)?).collect();

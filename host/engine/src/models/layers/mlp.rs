@@ -39,10 +39,12 @@ pub(super) struct ResultGate<'a, B: Backend> {
 }
 
 impl<B: Backend> GatedMlp<B> {
-    /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
+    /// Loads tensors whose names begin with `prefix`, and the norm `post_norm` of the result if it has
+    /// one.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        (prefix, post_norm): (&str, &str),
+        prefix: &str,
+        post_norm: &str,
         hidden: usize,
         config: GatedConfig,
     ) -> Result<Self, LoadError> {
@@ -80,7 +82,8 @@ impl<B: Backend> GatedMlp<B> {
         backend: &mut B,
         norm: Norm<&B::Vector>,
         scratch: &mut MlpScratch<B::Tensor>,
-        (stream, out): (&mut ResidualStream<B>, &mut B::Tensor),
+        stream: &mut ResidualStream<B>,
+        out: &mut B::Tensor,
     ) {
         self.activate(backend, stream.input(norm), scratch);
         backend.linear(&scratch.activated, &self.down, None, StoreMode::Overwrite, &mut stream.result);
@@ -94,7 +97,8 @@ impl<B: Backend> GatedMlp<B> {
         &self,
         backend: &mut B,
         x: &B::Tensor,
-        (scratch, gate): (&mut MlpScratch<B::Tensor>, Option<ResultGate<'_, B>>),
+        scratch: &mut MlpScratch<B::Tensor>,
+        gate: Option<ResultGate<'_, B>>,
         hidden: &mut B::Tensor,
     ) {
         self.activate(backend, LayerInput::Plain(x), scratch);

@@ -77,7 +77,8 @@ impl<B: Backend> PerLayerTable<B> {
             norm: loading.scaled_norm(
                 "model.per_layer_projection_norm.weight",
                 width,
-                (half, hidden as f32),
+                half,
+                hidden as f32,
             )?,
         })
     }
@@ -100,8 +101,10 @@ impl<B: Backend> PerLayerInput<B> {
     /// Loads tensors of layer `index`, whose names begin with `layer`.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        (layer, index): (&str, usize),
-        (hidden, width): (usize, usize),
+        layer: &str,
+        index: usize,
+        hidden: usize,
+        width: usize,
     ) -> Result<Self, LoadError> {
         let name = |part: &str| format!("{layer}.{part}.weight");
         Ok(Self {
