@@ -13,7 +13,7 @@ use kernels::cpu::{
     Cpu, Elements, FileBlocks, Isa, Matrix, QuantizeError, QuantizeTo, QuantizedMatrix, linear,
 };
 use kernels::ggml::BlockType;
-use ops::Store;
+use ops::StoreMode;
 
 /// Rows and columns of a weight that no cache holds when its turn comes again.
 const LARGE: (usize, usize) = (8192, 4096);
@@ -96,7 +96,7 @@ fn rate(cpu: &Cpu, (matrix, (n, k)): (&QuantizedMatrix, (usize, usize)), rows: u
     let weight = [Matrix::new(Elements::Quantized(matrix), n, k)];
     let begin = Instant::now();
     for _ in 0..times {
-        linear(cpu, &x, &weight, None, Store::Overwrite, &mut out);
+        linear(cpu, &x, &weight, None, StoreMode::Overwrite, &mut out);
     }
     (rows * n * k * times) as f64 / begin.elapsed().as_secs_f64() * 1e-9
 }

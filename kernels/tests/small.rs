@@ -7,13 +7,13 @@ use half::{bf16, f16};
 use kernels::cpu::{
     AttentionParams, Cpu, DeltaLayer, Elements, Expert, ExpertScratch, FirstState, Fp8Blocks, InputRounding,
     Isa, KvCache, KvDtype, KvShape, Matrix, MlaScratch, MlaWeights, Mxfp4, QuantizeTo, QuantizedMatrix,
-    RepackedMatrix, RopeAngles, Routes, Sequence, ShortConv, StatePool, StatePoolShape, StateSave,
+    RepackedMatrix, RopeAngles, Routes, SequenceRows, ShortConv, StatePool, StatePoolShape, StateSave,
     StateSequence, attention, clamped_swiglu, embed, experts, gate_mul, gated_delta, linear,
     linear_reference, mla_attention, mla_write, qk_norm_rope_write, rms_norm, short_conv,
 };
 use ops::{
     AttentionSpec, DeltaLayout, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms,
-    HeadPairing, MlaShape, Norm, QkvShape, ShortConvShape, ShortConvWeights, Store, reference,
+    HeadPairing, MlaShape, Norm, QkvShape, ShortConvShape, ShortConvWeights, StoreMode, reference,
 };
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -41,7 +41,7 @@ fn multiply(numbers: &[usize], matrix: Matrix<'_>, error: f64) {
         let wanted: Vec<f64> = once.chunks_exact(n).flat_map(|row| [row, row].concat()).collect();
         for cpu in cpus() {
             let mut out = vec![f32::NAN; rows * 2 * n];
-            linear(&cpu, &x, &[matrix, matrix], None, Store::Overwrite, &mut out);
+            linear(&cpu, &x, &[matrix, matrix], None, StoreMode::Overwrite, &mut out);
             near(&out, &wanted, error);
         }
     }
@@ -113,7 +113,7 @@ fn blocks_of_files_as_stored_and_in_panels() {
         for (matrix, error) in [(stored, 1e-5), (packed, 0.02)] {
             for cpu in cpus() {
                 let mut out = vec![f32::NAN; 3 * n];
-                linear(&cpu, &x, &[matrix], None, Store::Overwrite, &mut out);
+                linear(&cpu, &x, &[matrix], None, StoreMode::Overwrite, &mut out);
                 let is_near = |(got, wanted): (&f32, &f64)| (f64::from(*got) - wanted).abs() <= error * most;
                 assert!(out.iter().zip(&wanted).all(is_near), "{} {error}", kind.name());
             }
@@ -133,7 +133,7 @@ fn rows_of_a_table_norms_and_activations() {
         embed(&cpu, Matrix::new(Elements::F32(&x), rows, cols), &rows_of_table, &mut out);
         assert_eq!(out, x[cols..].iter().chain(&x[..cols]).copied().collect::<Vec<_>>());
         let norm = Norm { weight: &weight[..], eps: 1e-6 };
-        rms_norm(&cpu, &x, norm, Store::Overwrite, &mut out);
+        rms_norm(&cpu, &x, norm, StoreMode::Overwrite, &mut out);
         near(&out, &reference::rms_norm(&x, norm), 1e-5);
         gate_mul(&cpu, GateActivation::Silu, &gate_up, cols, &mut out);
         near(&out, &reference::silu_mul(&gate_up, cols, cols), 1e-5);
@@ -190,7 +190,7 @@ fn attention_of_some_tokens_and_of_one() {
             qk_norm_rope_write(&cpu, shape, &mut qkv, Some(norms), &angles, &slots, cache.layer_mut(0));
             let (scale, window, sinks) = (0.3, Some(5), Some(&ones[..]));
             let params = AttentionParams::of_qkv(AttentionSpec { shape, scale, window, sinks });
-            let run = |sequences: &[Sequence<'_>]| {
+            let run = |sequences: &[SequenceRows<'_>]| {
                 let rows = sequences.iter().map(|sequence| sequence.rows).sum::<usize>();
                 let mut out = vec![f32::NAN; rows * heads * head_dim];
                 attention(
@@ -205,10 +205,10 @@ fn attention_of_some_tokens_and_of_one() {
             };
             // The last four tokens as two sequences, and the last one alone, whose parts are tasks.
             let some = run(&[
-                Sequence { first_row: 0, rows: 2, context: context - 2, blocks: &blocks },
-                Sequence { first_row: 2, rows: 2, context, blocks: &blocks },
+                SequenceRows { first_row: 0, rows: 2, context: context - 2, blocks: &blocks },
+                SequenceRows { first_row: 2, rows: 2, context, blocks: &blocks },
             ]);
-            let one = run(&[Sequence { first_row: 0, rows: 1, context, blocks: &blocks }]);
+            let one = run(&[SequenceRows { first_row: 0, rows: 1, context, blocks: &blocks }]);
             assert_eq!(one, some[3 * heads * head_dim..]);
             // Results are means of values, which are at most one.
             assert!(some.iter().all(|x| x.abs() <= 1.0));
@@ -234,7 +234,7 @@ fn attention_over_latent_rows() {
         mla_write(cpu, shape, norm, &angles, &slots, (&mut queries, &kv), cache.layer_mut(0));
         let weights = MlaWeights::new(shape, &projection);
         let mut out = vec![f32::NAN; context * shape.heads * shape.value];
-        let sequence = Sequence { first_row: 0, rows: context, context, blocks: &blocks };
+        let sequence = SequenceRows { first_row: 0, rows: context, context, blocks: &blocks };
         let (layer, mut scratch) = (cache.layer(0), MlaScratch::default());
         mla_attention(cpu, &weights, (&queries, 0.3), &[sequence], layer, &mut scratch, &mut out);
         out

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use prompt::PromptLimits;
 use prompt::{
-    ChatFiles, ChatFormat, Conversation, HistoryCall, Message, Opening, Prompt, RenderError, Role, Tokenizer,
-    ToolDeclaration, approximate_bytes,
+    ChatFiles, ChatFormat, ChatMessage, Conversation, HistoryCall, Prompt, RenderError, Role, Tokenizer,
+    ToolDeclaration, TurnOpening, approximate_bytes,
 };
 use serde_json::{Value, json};
 use tests::measure::thread_cpu;
@@ -154,8 +154,8 @@ fn session(count: usize, has_calls: bool) -> Conversation {
         match (index % 4, has_calls) {
             (1, true) => calling(index / 4, None),
             (2, true) => result(index / 4, &text),
-            (0 | 2, _) => Message::text(Role::User, text),
-            _ => Message::text(Role::Assistant, text),
+            (0 | 2, _) => ChatMessage::text(Role::User, text),
+            _ => ChatMessage::text(Role::Assistant, text),
         }
     };
     Conversation { messages: (0..count).map(message).collect(), tools: tools(has_calls) }
@@ -170,16 +170,16 @@ fn call_id(index: usize) -> String {
     format!("call{index:05}")
 }
 
-fn calling(index: usize, reasoning: Option<&str>) -> Message {
+fn calling(index: usize, reasoning: Option<&str>) -> ChatMessage {
     let arguments = r#"{"city": "Riga"}"#.to_owned();
-    let mut message = Message::text(Role::Assistant, "");
+    let mut message = ChatMessage::text(Role::Assistant, "");
     message.tool_calls = vec![HistoryCall { id: call_id(index), name: "get_weather".to_owned(), arguments }];
     message.reasoning = reasoning.map(str::to_owned);
     message
 }
 
-fn result(index: usize, text: &str) -> Message {
-    let mut message = Message::text(Role::Tool, text);
+fn result(index: usize, text: &str) -> ChatMessage {
+    let mut message = ChatMessage::text(Role::Tool, text);
     (message.tool_call_id, message.name) = (Some(call_id(index)), Some("get_weather".to_owned()));
     message
 }
@@ -244,7 +244,7 @@ fn kilobytes(conversation: &Conversation) -> f64 {
 }
 
 fn render(format: &ChatFormat, conversation: &Conversation) -> Result<Prompt, RenderError> {
-    format.render(conversation, &[], Opening::NewTurn)
+    format.render(conversation, &[], TurnOpening::NewTurn)
 }
 
 /// The least CPU time of several runs, in µs.
@@ -269,11 +269,11 @@ fn is_stable(format: &ChatFormat, tokenizer: &Tokenizer, reasoning: bool, calls:
     let mut talk = Conversation { messages: Vec::new(), tools: tools(calls) };
     let mut before: Option<Prompt> = None;
     for turn in 0..3 {
-        let mut steps = vec![vec![Message::text(Role::User, format!("Question {turn}?"))]];
+        let mut steps = vec![vec![ChatMessage::text(Role::User, format!("Question {turn}?"))]];
         if calls {
             steps.push(vec![calling(turn, thought("Look it up.").as_deref()), result(turn, "Rain.")]);
         }
-        let mut answer = Message::text(Role::Assistant, format!("Answer {turn}."));
+        let mut answer = ChatMessage::text(Role::Assistant, format!("Answer {turn}."));
         answer.reasoning = thought("It is known.");
         for step in steps {
             talk.messages.extend(step);

@@ -9,7 +9,7 @@ use api::seal::Seal;
 use mcp::McpServers;
 use model::{EngineChoice, KvCacheBytes, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
-use server::Limits;
+use server::ServerLimits;
 use server::accept::{Access, App, CorsOrigin, HostName, Keys, Named};
 use server::http::{Server, install_metrics};
 use store::{Options, Sqlite, Store};
@@ -25,7 +25,7 @@ pub struct Setup {
     /// Options that all models share.
     pub shared: SharedOptions,
     /// Limits of the server.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// API keys, as in `--api-key`; without any, clients need none.
     pub keys: Vec<String>,
     /// Host names allowed beside loopback names.
@@ -71,7 +71,7 @@ impl Default for Setup {
             model,
             others,
             shared,
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             keys,
             hosts,
             cors_origins,

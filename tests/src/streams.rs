@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use contract::{FinishReason, Request};
 use parsers::{Plugin, PluginLoadError, PluginSource, Runtime};
-use turn::{Binding, Flow, Item, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold};
+use turn::{
+    Binding, Flow, FoldedItem, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold,
+};
 
 use crate::guests::guest;
 
@@ -60,7 +62,7 @@ impl Stream {
     ///
     /// # Panics
     /// The stream is not well-formed.
-    pub fn finish(mut self) -> (Vec<Item>, TurnEnd, bool) {
+    pub fn finish(mut self) -> (Vec<FoldedItem>, TurnEnd, bool) {
         let end = self.turn.finish(FinishReason::Stop, None, &mut self.events);
         (fold(self.events).expect("a well-formed stream"), end, self.turn.fault().is_some())
     }

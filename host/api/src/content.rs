@@ -5,7 +5,7 @@ use memchr::memmem;
 
 use super::error::ApiError;
 use super::fields::{self, CACHE_BREAKPOINT, CACHE_CONTROL, KindOf, Kinds, Row, TEXT};
-use super::json::{Field, List, Object, Path, Required, Value};
+use super::json::{Field, JsonObject, List, Path, Required, Value};
 use super::warnings::Warnings;
 use prompt::Content;
 
@@ -60,7 +60,7 @@ const UNSEEN: &str = "the model sees a placeholder";
 
 /// Reads the content that `owner` has in `field`; none is empty.
 pub(crate) fn optional(
-    owner: &Object<'_>,
+    owner: &JsonObject<'_>,
     field: Field<Value<'_>>,
     warnings: &mut Warnings,
 ) -> Result<Content, ApiError> {
@@ -69,7 +69,7 @@ pub(crate) fn optional(
 
 /// Reads the content that `owner` must have in `field`.
 pub(crate) fn required(
-    owner: &Object<'_>,
+    owner: &JsonObject<'_>,
     field: Field<Value<'_>>,
     warnings: &mut Warnings,
 ) -> Result<Content, ApiError> {
@@ -115,7 +115,7 @@ pub(crate) fn is_unseen(part: Value<'_>) -> bool {
 }
 
 /// The text of one part, or what stands for it.
-fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<&'a str, ApiError> {
+fn part_text<'a>(part: JsonObject<'a>, warnings: &mut Warnings) -> Result<&'a str, ApiError> {
     let kind = part.require(fields::TYPE)?;
     warnings.kind(&part, &PARTS, kind)?;
     if kind == "refusal" {

@@ -3,7 +3,7 @@
 
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, table};
-use super::json::{Field, Object, Path, Required, Value};
+use super::json::{Field, JsonObject, Path, Required, Value};
 use super::raw::Json;
 use crate::limits::RequestLimits;
 
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 64;
 pub(crate) const OBJECT: &str = r#"{"type":"object"}"#;
 
 /// `json_schema` of a format, in Chat Completions.
-pub(crate) const JSON_SCHEMA: Required<Object<'_>> =
+pub(crate) const JSON_SCHEMA: Required<JsonObject<'_>> =
     Field::new("json_schema", "").of(Shape::Object(JSON_SCHEMA_FIELDS)).required();
 
 table! {
@@ -25,7 +25,7 @@ table! {
     }
 }
 
-pub(crate) const SCHEMA: Required<Object<'_>> = Field::new("schema", "at most 256 KiB").required();
+pub(crate) const SCHEMA: Required<JsonObject<'_>> = Field::new("schema", "at most 256 KiB").required();
 
 /// Format that the answer must have.
 #[derive(Debug, Clone)]
@@ -74,8 +74,8 @@ pub(crate) enum Naming {
 /// Reads the format that `owner` has in `field`; an absent one is text. The fields of a schema are
 /// beside `type` (Responses, Messages) or in `json_schema` (Chat Completions).
 pub(crate) fn read(
-    owner: &Object<'_>,
-    field: Field<Object<'_>>,
+    owner: &JsonObject<'_>,
+    field: Field<JsonObject<'_>>,
     naming: Naming,
     limits: &RequestLimits,
 ) -> Result<AnswerFormat, ApiError> {
@@ -100,7 +100,7 @@ pub(crate) fn read(
     }
 }
 
-fn name<'a>(format: &Object<'a>) -> Result<&'a str, ApiError> {
+fn name<'a>(format: &JsonObject<'a>) -> Result<&'a str, ApiError> {
     let name = format.require(fields::NAME)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_plain) {

@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 
 use crate::agent::compact;
-use prompt::{Content, HistoryCall, Message, Role};
+use prompt::{ChatMessage, Content, HistoryCall, Role};
 
 /// Builder of a conversation's messages.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
     /// Names of the tools that were called, by call id.
     called: HashMap<String, String>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct History {
 impl History {
     /// Adds a message of another role than assistant or tool.
     pub(crate) fn message(&mut self, role: Role, content: impl Into<Content>) {
-        self.messages.push(Message::text(role, content));
+        self.messages.push(ChatMessage::text(role, content));
     }
 
     /// Adds reasoning of the model.
@@ -36,7 +36,7 @@ impl History {
 
     /// Adds text of the model.
     pub(crate) fn assistant_text(&mut self, content: Content) {
-        let fits = |message: &Message| message.content.is_empty() && message.tool_calls.is_empty();
+        let fits = |message: &ChatMessage| message.content.is_empty() && message.tool_calls.is_empty();
         self.assistant(fits).content = content;
     }
 
@@ -50,10 +50,10 @@ impl History {
         for call in &calls {
             self.called.insert(call.id.clone(), call.name.clone());
         }
-        self.messages.push(Message {
+        self.messages.push(ChatMessage {
             reasoning,
             tool_calls: calls,
-            ..Message::text(Role::Assistant, content)
+            ..ChatMessage::text(Role::Assistant, content)
         });
     }
 
@@ -69,7 +69,7 @@ impl History {
         let name =
             name.or_else(|| id.and_then(|id| self.called.get(id)).map(String::as_str)).map(str::to_owned);
         let tool_call_id = id.map(str::to_owned);
-        self.messages.push(Message { tool_call_id, name, ..Message::text(Role::Tool, content) });
+        self.messages.push(ChatMessage { tool_call_id, name, ..ChatMessage::text(Role::Tool, content) });
     }
 
     /// Replaces what came before, but instructions and users' messages, by its summary.
@@ -94,10 +94,10 @@ impl History {
     }
 
     /// The last message if it is the assistant's and `fits`, else a new one.
-    fn assistant(&mut self, fits: impl Fn(&Message) -> bool) -> &mut Message {
+    fn assistant(&mut self, fits: impl Fn(&ChatMessage) -> bool) -> &mut ChatMessage {
         let joins = self.messages.last().is_some_and(|last| last.role == Role::Assistant && fits(last));
         if !joins {
-            self.messages.push(Message::text(Role::Assistant, ""));
+            self.messages.push(ChatMessage::text(Role::Assistant, ""));
         }
         self.messages.last_mut().expect("one was pushed if there was none")
     }
@@ -119,7 +119,7 @@ impl History {
     }
 
     /// The messages, oldest first.
-    pub(crate) fn into_messages(self) -> Vec<Message> {
+    pub(crate) fn into_messages(self) -> Vec<ChatMessage> {
         self.messages
     }
 }

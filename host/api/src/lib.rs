@@ -47,7 +47,7 @@ pub mod tokenize;
 mod tools;
 mod warnings;
 
-pub use json::{Document, Object};
+pub use json::{Document, JsonObject};
 pub use protocol::Protocol;
 pub use request::{ApiRequest, Defaults, ReasoningEvents};
 pub use request::{References, read_body, references};

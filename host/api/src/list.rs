@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::Item;
+use store::StoredItem;
 
 use super::raw::Json;
 
@@ -22,7 +22,7 @@ pub(crate) struct List<'a> {
 }
 
 /// The object as JSON; `more`: whether another page follows.
-pub fn json(items: &[Item], more: bool) -> Vec<u8> {
+pub fn json(items: &[StoredItem], more: bool) -> Vec<u8> {
     let size: usize = items.iter().map(|item| item.body.len() + 1).sum();
     let mut text = Vec::with_capacity(size + 256);
     text.extend_from_slice(br#"{"object":"list","data":["#);
@@ -32,7 +32,7 @@ pub fn json(items: &[Item], more: bool) -> Vec<u8> {
         }
         text.extend_from_slice(&item.body);
     }
-    let id = |item: Option<&Item>| Json::of(&item.map(|item| item.id.as_str())).into_string();
+    let id = |item: Option<&StoredItem>| Json::of(&item.map(|item| item.id.as_str())).into_string();
     let (first, last) = (id(items.first()), id(items.last()));
     let rest = format!(r#"],"first_id":{first},"last_id":{last},"has_more":{more}}}"#);
     text.extend_from_slice(rest.as_bytes());
@@ -42,15 +42,16 @@ pub fn json(items: &[Item], more: bool) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use store::Item;
+    use store::StoredItem;
 
-    fn read(items: &[Item], more: bool) -> Value {
+    fn read(items: &[StoredItem], more: bool) -> Value {
         serde_json::from_slice(&super::json(items, more)).unwrap()
     }
 
     #[test]
     fn a_list_has_its_bodies_and_the_ids_of_its_ends() {
-        let item = |id: &str| Item { id: id.to_owned(), body: json!({ "id": id }).to_string().into_bytes() };
+        let item =
+            |id: &str| StoredItem { id: id.to_owned(), body: json!({ "id": id }).to_string().into_bytes() };
         let list = read(&[item("a\"b"), item("c"), item("d")], true);
         let data = json!([{ "id": "a\"b" }, { "id": "c" }, { "id": "d" }]);
         assert_eq!(

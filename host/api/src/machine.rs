@@ -8,7 +8,7 @@ use turn::{TokenLogprobs, TurnEnd, TurnEvent, Usage};
 
 /// An answer as it is stored: so far, or to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct StoredAnswer {
     /// The answer's id.
     pub id: String,
     /// How it ended; none while it is under way.
@@ -16,7 +16,7 @@ pub struct Record {
     /// The answer's object, with an empty output.
     pub object: Vec<u8>,
     /// The items of its output.
-    pub output: Vec<store::Item>,
+    pub output: Vec<store::StoredItem>,
 }
 
 /// The event machine of one answer. Calls come in this order: `begin`, any `tokens`, `echo`,
@@ -73,12 +73,12 @@ pub trait Machine: Send {
         false
     }
     /// The answer as it is stored; none in protocols whose answers aren't.
-    fn record(&mut self) -> Option<Record> {
+    fn record(&mut self) -> Option<StoredAnswer> {
         None
     }
     /// The finished items of the output from number `first` on, up to one that isn't finished, as they
     /// are stored while the answer is under way; none in protocols whose answers are stored whole.
-    fn finished(&self, _first: usize) -> Vec<store::Item> {
+    fn finished(&self, _first: usize) -> Vec<store::StoredItem> {
         Vec::new()
     }
     /// Called after `end` if the answer's end couldn't be stored, before anybody was told of it:

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::error::ApiError;
 use super::fields::{Shape, Tables};
-use super::json::{Field, Object, Path, Value};
+use super::json::{Field, JsonObject, Path, Value};
 use super::warnings::Warnings;
 
 /// Longest key and value, in characters.
@@ -12,12 +12,12 @@ const KEY: usize = 64;
 const VALUE: usize = 512;
 
 /// The field, in tables of requests.
-pub(crate) const METADATA: Field<Object<'_>> =
+pub(crate) const METADATA: Field<JsonObject<'_>> =
     Field::new("metadata", "repeated in the answer; at most 16 keys of 64 characters, values of 512")
         .of(Shape::Map(&Shape::Text));
 
 /// The field, in tables of requests that replace what is stored.
-pub(crate) const REPLACED: Field<Object<'_>> =
+pub(crate) const REPLACED: Field<JsonObject<'_>> =
     METADATA.note("replaces what is there; null: none. It must be given");
 
 /// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a
@@ -26,7 +26,7 @@ pub(crate) const REPLACED: Field<Object<'_>> =
 /// # Errors
 /// 400 where the field is missing, and as [`read`].
 pub(crate) fn replacement(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     tables: Tables,
     max: usize,
 ) -> Result<(Map<String, Json>, Vec<String>), ApiError> {
@@ -41,7 +41,7 @@ pub(crate) fn replacement(
 ///
 /// # Errors
 /// 400 where it is no object, has too many keys, or a key or value is too long or no text.
-pub(crate) fn read(body: &Object<'_>, max: usize) -> Result<Map<String, Json>, ApiError> {
+pub(crate) fn read(body: &JsonObject<'_>, max: usize) -> Result<Map<String, Json>, ApiError> {
     let Some(metadata) = body.get(METADATA)? else { return Ok(Map::new()) };
     if metadata.len() > max {
         let count = metadata.len();

@@ -13,7 +13,8 @@ pub(crate) const CLIENT_VERSION: Field<&str> =
 
 /// A served model, as clients see it.
 #[derive(Debug, Clone, JsonSchema, Serialize)]
-pub struct Model {
+#[schemars(rename = "Model")]
+pub struct ModelCard {
     pub(crate) id: String,
     #[schemars(extend("const" = "model"))]
     object: &'static str,
@@ -31,7 +32,7 @@ pub struct Model {
 pub struct ModelList {
     #[schemars(extend("const" = "list"))]
     object: &'static str,
-    pub(crate) data: Vec<Model>,
+    pub(crate) data: Vec<ModelCard>,
     /// What Codex asks of a provider, for requests with `client_version`.
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<Vec<CatalogEntry>>,
@@ -42,7 +43,7 @@ pub fn asks_catalog(query: &Query) -> bool {
     query.get(CLIENT_VERSION).is_some()
 }
 
-impl Model {
+impl ModelCard {
     /// A model served under the name `id` since `created` (seconds since 1970), with so many tokens
     /// of context.
     pub fn new(id: impl Into<String>, created: u64, context: usize) -> Self {
@@ -59,7 +60,7 @@ impl Model {
 
 impl ModelList {
     /// A list of all served models, in the operator's order.
-    pub fn new(data: Vec<Model>) -> Self {
+    pub fn new(data: Vec<ModelCard>) -> Self {
         Self { object: "list", data, models: None }
     }
 
@@ -74,11 +75,11 @@ impl ModelList {
 mod tests {
     use serde_json::json;
 
-    use super::{Model, ModelList};
+    use super::{ModelCard, ModelList};
 
     #[test]
     fn the_list_has_openais_shape() {
-        let list = serde_json::to_value(ModelList::new(vec![Model::new("qwen3-tiny", 7, 9400)])).unwrap();
+        let list = serde_json::to_value(ModelList::new(vec![ModelCard::new("qwen3-tiny", 7, 9400)])).unwrap();
         let model = json!({"id":"qwen3-tiny","object":"model","created":7,"owned_by":"sluice","max_model_len":9400,"context_length":9400});
         assert_eq!(list, json!({"object":"list","data":[model]}));
     }

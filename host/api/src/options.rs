@@ -3,14 +3,14 @@
 
 use super::error::ApiError;
 use super::fields;
-use super::json::{Field, List, Object, Path, UpTo, Value};
+use super::json::{Field, JsonObject, List, Path, UpTo, Value};
 use crate::limits::RequestLimits;
 use model::SamplingRequest;
 
 /// Sampling parameters: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s
 /// and those that vLLM adds to them. `most`: the answer's limit of tokens, if the request has one.
 pub(crate) fn sampling(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     most: Option<u32>,
     limits: &RequestLimits,
 ) -> Result<SamplingRequest, ApiError> {
@@ -41,7 +41,7 @@ fn narrow(number: f64) -> f32 {
 }
 
 /// `min_tokens`, which the answer's limit `most` allows.
-fn min_tokens(body: &Object<'_>, most: Option<u32>) -> Result<u32, ApiError> {
+fn min_tokens(body: &JsonObject<'_>, most: Option<u32>) -> Result<u32, ApiError> {
     let least = body.get(fields::MIN_TOKENS)?.unwrap_or(0);
     match most.filter(|most| least > *most) {
         Some(most) => {
@@ -53,7 +53,11 @@ fn min_tokens(body: &Object<'_>, most: Option<u32>) -> Result<u32, ApiError> {
 }
 
 /// `n`: number of choices for each of `prompts` prompts.
-pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &RequestLimits) -> Result<u32, ApiError> {
+pub(crate) fn choices(
+    body: &JsonObject<'_>,
+    prompts: usize,
+    limits: &RequestLimits,
+) -> Result<u32, ApiError> {
     let n = body.up_to(fields::CHOICES, limits.choices)?.unwrap_or(1);
     let (answers, most) = (prompts.saturating_mul(n as usize), limits.sequences);
     if answers > most {
@@ -67,7 +71,7 @@ pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &RequestLimits)
 
 /// Number of alternatives to list with each token.
 pub(crate) fn alternatives(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     field: Field<UpTo>,
     limits: &RequestLimits,
 ) -> Result<Option<u8>, ApiError> {
@@ -76,7 +80,7 @@ pub(crate) fn alternatives(
 }
 
 /// `{"TOKEN ID": BIAS}`.
-fn logit_bias(body: &Object<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError> {
+fn logit_bias(body: &JsonObject<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError> {
     let Some(biases) = body.get(fields::LOGIT_BIAS)? else { return Ok(Vec::new()) };
     if biases.len() > max {
         let count = biases.len();
@@ -90,7 +94,7 @@ fn logit_bias(body: &Object<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError
 }
 
 /// The stop texts of a body: `stop`, one or a list.
-pub(crate) fn stop(body: &Object<'_>, limits: &RequestLimits) -> Result<Vec<String>, ApiError> {
+pub(crate) fn stop(body: &JsonObject<'_>, limits: &RequestLimits) -> Result<Vec<String>, ApiError> {
     let path = body.at(fields::STOP);
     match body.value(fields::STOP) {
         None => Ok(Vec::new()),
@@ -140,7 +144,7 @@ pub(crate) fn tokens(list: List<'_>) -> Result<Vec<u32>, ApiError> {
 }
 
 /// `cache_salt`.
-pub(crate) fn cache_salt(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<String>, ApiError> {
+pub(crate) fn cache_salt(body: &JsonObject<'_>, limits: &RequestLimits) -> Result<Option<String>, ApiError> {
     let Some(value) = body.value(fields::CACHE_SALT) else { return Ok(None) };
     text(value, limits.cache_salt_bytes, body.at(fields::CACHE_SALT)).map(Some)
 }
@@ -156,7 +160,7 @@ pub(crate) struct StreamOptions {
 
 impl StreamOptions {
     /// Reads `stream_options` of a body.
-    pub(crate) fn read(body: &Object<'_>) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &JsonObject<'_>) -> Result<Self, ApiError> {
         let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(Self::default()) };
         Ok(Self {
             include_usage: options.get(fields::INCLUDE_USAGE)?.unwrap_or(false),
@@ -167,7 +171,7 @@ impl StreamOptions {
 
 /// `thinking.type`: whether the model is asked to think, in Messages and with the clients that send
 /// it to Chat Completions, too.
-pub(crate) fn thinks(kind: &str, thinking: &Object<'_>) -> Result<bool, ApiError> {
+pub(crate) fn thinks(kind: &str, thinking: &JsonObject<'_>) -> Result<bool, ApiError> {
     match kind {
         "enabled" | "adaptive" | "between_tools" => Ok(true),
         "disabled" => Ok(false),
@@ -178,7 +182,7 @@ pub(crate) fn thinks(kind: &str, thinking: &Object<'_>) -> Result<bool, ApiError
 /// `chat_template_kwargs` and the effort, as arguments for the template. Arguments that the request
 /// sets win over those of the effort.
 pub(crate) fn template_arguments(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     effort: Option<&str>,
     allowed: &[String],
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
@@ -218,7 +222,7 @@ pub(crate) fn add_verbosity(arguments: &mut Vec<(String, serde_json::Value)>, ve
 }
 
 fn template_argument(
-    given: &Object<'_>,
+    given: &JsonObject<'_>,
     name: &str,
     value: Value<'_>,
     allowed: &[String],

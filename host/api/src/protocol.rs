@@ -7,7 +7,7 @@ use engine::SubmitError;
 
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
-use super::json::Object;
+use super::json::JsonObject;
 use super::overflow::Overflow;
 use super::request::{ApiRequest, Defaults, read_body};
 use super::{chat, completions, messages, responses};
@@ -66,7 +66,7 @@ impl Protocol {
     /// `ids`, and its times `now`.
     pub fn read_object(
         self,
-        body: &Object<'_>,
+        body: &JsonObject<'_>,
         defaults: &Defaults,
         ids: Ids,
         now: &Clock,

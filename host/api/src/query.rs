@@ -4,7 +4,7 @@ use store::{Order, Page};
 
 use super::error::ApiError;
 use super::fields::{Row, Shape};
-use super::json::{Field, List, Object, OneOf};
+use super::json::{Field, JsonObject, List, OneOf};
 use net::printable::printable;
 
 /// Most elements of a page, and how many it has unless the query says otherwise.
@@ -56,7 +56,7 @@ impl Query {
     }
 
     /// The entries of a map, which are written as `NAME[KEY]=VALUE`.
-    pub(crate) fn map(&self, field: Field<Object<'_>>) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn map(&self, field: Field<JsonObject<'_>>) -> impl Iterator<Item = (&str, &str)> {
         let name = field.row().name;
         self.0.iter().filter_map(move |(key, value)| {
             Some((key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?, value.as_str()))

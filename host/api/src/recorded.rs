@@ -8,7 +8,7 @@ use super::request::{ApiRequest, Defaults, read_body};
 use super::responses::{Continuation, Queued, WholeInput};
 use super::{Protocol, responses};
 use crate::limits::RequestLimits;
-use model::record::line::{ContinuationLine, Head};
+use model::record::line::{ContinuationLine, RecordHead};
 
 /// What a record has of a request's continuation.
 pub fn continuation_line(continuation: &Continuation) -> ContinuationLine {
@@ -27,7 +27,7 @@ pub fn continuation_line(continuation: &Continuation) -> ContinuationLine {
 ///
 /// # Errors
 /// The record has no body, or this server reads it otherwise.
-pub fn read(head: &Head, defaults: &Defaults, clock: &Clock) -> Result<ApiRequest, ApiError> {
+pub fn read(head: &RecordHead, defaults: &Defaults, clock: &Clock) -> Result<ApiRequest, ApiError> {
     let wrong = |what: &str| ApiError::invalid(None, what.to_owned());
     let body = head.body.as_deref().ok_or_else(|| wrong("it was redacted: its body isn't there"))?;
     let protocol = Protocol::named(&head.protocol).ok_or_else(|| wrong("its protocol is unknown"))?;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::error::ApiError;
 use super::fields;
 use super::ids::{Clock, Ids};
-use super::json::{Document, List, Object};
+use super::json::{Document, JsonObject, List};
 use super::machine::Machine;
 use super::options;
 use super::overflow::Overflow;
@@ -57,7 +57,7 @@ pub struct ApiRequest {
 }
 
 /// How a protocol reads a body. Each protocol's `read` is one of these.
-pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, &Clock) -> Result<ApiRequest, ApiError>;
+pub(crate) type ReadRequest = fn(&JsonObject<'_>, &Defaults, Ids, &Clock) -> Result<ApiRequest, ApiError>;
 
 /// Fields that a body may have once only: what stands in front of this server routes, filters and
 /// forwards by them, and might read another one of two. Of other fields the last one counts, with a
@@ -89,7 +89,7 @@ pub fn references(document: &mut Document) -> Result<References, ApiError> {
 pub fn read_body<T>(
     body: &[u8],
     limits: &RequestLimits,
-    read: impl FnOnce(&Object<'_>) -> Result<T, ApiError>,
+    read: impl FnOnce(&JsonObject<'_>) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let mut document = Document::read(Bytes::copy_from_slice(body), limits)?;
     references(&mut document)?;

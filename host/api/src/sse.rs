@@ -4,7 +4,7 @@
 
 /// One event of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct SseEvent<'a> {
     /// Text after `event: `, if there is such a line.
     pub name: Option<&'a str>,
     /// Text after `data: `.
@@ -12,7 +12,7 @@ pub struct Event<'a> {
 }
 
 /// Splits whole events; comments are skipped. An error says what is wrong and in which block.
-pub fn events(bytes: &[u8]) -> Result<Vec<Event<'_>>, String> {
+pub fn events(bytes: &[u8]) -> Result<Vec<SseEvent<'_>>, String> {
     let text =
         std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to()))?;
     if let Some(at) = text.find('\r') {
@@ -30,7 +30,7 @@ pub fn events(bytes: &[u8]) -> Result<Vec<Event<'_>>, String> {
 }
 
 /// The event of one block; `None` for a comment.
-pub(super) fn event(block: &str) -> Result<Option<Event<'_>>, String> {
+pub(super) fn event(block: &str) -> Result<Option<SseEvent<'_>>, String> {
     if block.lines().all(|line| line.starts_with(':')) && !block.is_empty() {
         return Ok(None);
     }
@@ -45,7 +45,7 @@ pub(super) fn event(block: &str) -> Result<Option<Event<'_>>, String> {
             return Err("two lines of one kind in one event".to_owned());
         }
     }
-    data.map(|data| Some(Event { name, data })).ok_or_else(|| "an event without data".to_owned())
+    data.map(|data| Some(SseEvent { name, data })).ok_or_else(|| "an event without data".to_owned())
 }
 
 /// The event of one block as a browser reads it, for streams that break the strict form: its name
@@ -66,12 +66,12 @@ pub(super) fn lenient(block: &str) -> Option<(Option<&str>, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, events};
+    use super::{SseEvent, events};
 
     #[test]
     fn whole_events_and_comments_are_read() {
         let read = events(b": hi\n\nevent: a\ndata: {}\n\ndata: [DONE]\n\n").unwrap();
-        let expected = [Event { name: Some("a"), data: "{}" }, Event { name: None, data: "[DONE]" }];
+        let expected = [SseEvent { name: Some("a"), data: "{}" }, SseEvent { name: None, data: "[DONE]" }];
         assert_eq!(read, expected);
     }
 

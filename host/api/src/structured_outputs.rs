@@ -6,7 +6,7 @@
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, table};
 use super::format;
-use super::json::{Field, Object, Path, Value};
+use super::json::{Field, JsonObject, Path, Value};
 use crate::limits::RequestLimits;
 use grammar::TextGrammar;
 
@@ -16,7 +16,7 @@ table! {
         GUIDED_GRAMMAR: Field<Value<'_>> = Field::new("guided_grammar", GUIDED_NOTE).of(Shape::Text);
         GUIDED_JSON: Field<Value<'_>> = Field::new("guided_json", GUIDED_NOTE).of(SCHEMA);
         GUIDED_REGEX: Field<Value<'_>> = Field::new("guided_regex", GUIDED_NOTE).of(Shape::Text);
-        STRUCTURED_OUTPUTS: Field<Object<'_>> =
+        STRUCTURED_OUTPUTS: Field<JsonObject<'_>> =
             Field::new("structured_outputs", "one of its fields: the form of the answer (as in vLLM)")
                 .of(Shape::Object(INNER));
     }
@@ -67,7 +67,10 @@ const FORMS: [(Field<Value<'_>>, Field<Value<'_>>, ReadForm); 4] = [
 ///
 /// # Errors
 /// 400 where several fields ask for a form, or one can't be read.
-pub(crate) fn read(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<StructuredOutput>, ApiError> {
+pub(crate) fn read(
+    body: &JsonObject<'_>,
+    limits: &RequestLimits,
+) -> Result<Option<StructuredOutput>, ApiError> {
     let inner = body.get(STRUCTURED_OUTPUTS)?;
     let mut forms = Vec::new();
     for (field, older, form) in FORMS {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::completions::fields::ADD_SPECIAL_TOKENS;
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, Tables, table};
-use super::json::{Field, List, Object, Required, Value};
+use super::json::{Field, JsonObject, List, Required, Value};
 use super::query::Query;
 use super::request::Defaults;
 use super::schema::AnswerSchemas;
@@ -83,7 +83,7 @@ struct Info<'a> {
 }
 
 /// Reads a body of `/tokenize`: `prompt`, or `messages` with any fields of a chat request.
-pub fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
+pub fn tokenize(body: &JsonObject<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
     let job = match (body.value(MESSAGES), body.value(PROMPT)) {
         (Some(_), Some(_)) => return Err(body.at(PROMPT).invalid("expected either prompt or messages")),
         (Some(_), None) => chat::job(body, defaults, &mut Warnings::of_fields(body, chat::fields::TABLES)?)?,
@@ -93,14 +93,14 @@ pub fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeReques
     Ok(TokenizeRequest { job, texts })
 }
 
-fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
+fn raw(body: &JsonObject<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
     let beginning = Beginning::Raw(completions::prompts(body, 1, defaults)?);
     let demand = Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() };
     Ok(Job { beginning, demand, ..Job::default() })
 }
 
 /// Reads a body of `/detokenize`.
-pub fn detokenize(body: &Object<'_>, defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
+pub fn detokenize(body: &JsonObject<'_>, defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
     Ok(DetokenizeRequest { tokens: defaults.check_tokens(body.require(TOKENS_FIELD)?)? })
 }
 

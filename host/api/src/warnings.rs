@@ -6,7 +6,7 @@
 
 use super::error::ApiError;
 use super::fields::{Kinds, Row, Shape, Support, TYPE, Tables};
-use super::json::{Object, Path, Repeated, Value};
+use super::json::{JsonObject, Path, Repeated, Value};
 use net::printable::printable;
 
 /// Most warnings of one request; further lines are dropped.
@@ -27,7 +27,7 @@ impl Warnings {
     ///
     /// # Errors
     /// 400 where a field is there that is refused.
-    pub(crate) fn of_fields(body: &Object<'_>, tables: Tables) -> Result<Self, ApiError> {
+    pub(crate) fn of_fields(body: &JsonObject<'_>, tables: Tables) -> Result<Self, ApiError> {
         let mut warnings = Self { repeated: body.repeated(), ..Self::default() };
         warnings.fields(body, tables)?;
         Ok(warnings)
@@ -37,7 +37,11 @@ impl Warnings {
     ///
     /// # Errors
     /// 400 where a field is there that is refused.
-    pub(crate) fn fields(&mut self, object: &Object<'_>, tables: &[&'static [Row]]) -> Result<(), ApiError> {
+    pub(crate) fn fields(
+        &mut self,
+        object: &JsonObject<'_>,
+        tables: &[&'static [Row]],
+    ) -> Result<(), ApiError> {
         for (name, value) in object.fields().filter(|(_, value)| !value.is_null()) {
             let path = object.path.field(name);
             match tables.iter().copied().flatten().find(|row| row.name == name) {
@@ -64,11 +68,11 @@ impl Warnings {
     fn inside(&mut self, shape: &Shape, value: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let Value::Object(_) = value else { return Ok(()) };
         match shape {
-            Shape::Object(rows) => self.fields(&Object::new(value, path)?, &[rows]),
+            Shape::Object(rows) => self.fields(&JsonObject::new(value, path)?, &[rows]),
             Shape::Kinds(kinds) => {
                 let kind = value.field(TYPE).and_then(Value::as_str).and_then(|kind| kinds.find(kind));
                 let Some(kind) = kind else { return Ok(()) };
-                self.fields(&Object::new(value, path)?, &[kind.fields, kinds.common, OF_KIND])
+                self.fields(&JsonObject::new(value, path)?, &[kind.fields, kinds.common, OF_KIND])
             }
             Shape::Either(shapes) => shapes.iter().try_for_each(|shape| self.inside(shape, value, path)),
             _ => Ok(()),
@@ -81,7 +85,7 @@ impl Warnings {
     /// 400 where such objects, or a field that is there, are refused.
     pub(crate) fn kind(
         &mut self,
-        object: &Object<'_>,
+        object: &JsonObject<'_>,
         kinds: &'static Kinds,
         kind: &str,
     ) -> Result<bool, ApiError> {
@@ -133,7 +137,7 @@ impl Warnings {
 
 /// 400: nothing says what an object of this type means. It may hold a part of the conversation, so
 /// it isn't left out.
-fn unknown(object: &Object<'_>, kind: &str) -> ApiError {
+fn unknown(object: &JsonObject<'_>, kind: &str) -> ApiError {
     let kind = printable(kind);
     let what =
         format_args!("nothing of the type {kind} is known here: send what it says as text, or leave it out");

@@ -8,14 +8,14 @@
 use std::task::{Context, Poll, ready};
 
 use crate::error::SubmitError;
-use crate::generation::{Step, StepStream};
+use crate::generation::{StepOutput, StepStream};
 use crate::notify::Notify;
 use crate::sync::{Arc, AtomicBool, Ordering, fence, mpsc};
 
 /// Engine's end of the queue, which sends steps.
 pub(crate) struct Outlet {
     /// `None` after the last step.
-    steps: Option<mpsc::Sender<Step>>,
+    steps: Option<mpsc::Sender<StepOutput>>,
     full: Arc<AtomicBool>,
     /// Whether the client is still to be told that the sequence begins.
     announces: bool,
@@ -23,13 +23,13 @@ pub(crate) struct Outlet {
 
 /// Client's end of the queue, which receives steps. Dropping it cancels the sequence.
 pub(crate) struct Inlet {
-    steps: mpsc::Receiver<Step>,
+    steps: mpsc::Receiver<StepOutput>,
     full: Arc<AtomicBool>,
     notify: Arc<Notify>,
     /// Whether the next step received tells that the sequence begins, or why it doesn't.
     awaits_begin: bool,
     /// First step received, kept for `poll_step`, where the sequence ended before it began.
-    first: Option<Step>,
+    first: Option<StepOutput>,
 }
 
 /// Creates a queue for `places` steps (at least one) and the last one. With `announces`,
@@ -51,7 +51,7 @@ impl Outlet {
     /// all others.
     pub(crate) fn begin(&mut self) {
         if std::mem::take(&mut self.announces) {
-            self.send(Step::default());
+            self.send(StepOutput::default());
         }
     }
 
@@ -78,7 +78,7 @@ impl Outlet {
 
     /// Sends a step: the last one, or one for which `is_full` found room. Steps after the last one
     /// are dropped.
-    pub(crate) fn send(&mut self, step: Step) {
+    pub(crate) fn send(&mut self, step: StepOutput) {
         let Some(steps) = &self.steps else { return };
         let last = step.finish.is_some();
         let sent = steps.try_send(step);
@@ -96,7 +96,7 @@ impl StepStream for Inlet {
         }
         let step = ready!(self.poll_receive(cx));
         self.awaits_begin = false;
-        match step.map(Step::into_refusal) {
+        match step.map(StepOutput::into_refusal) {
             Some(Ok(refusal)) => return Poll::Ready(Err(refusal)),
             Some(Err(step)) => self.first = (!step.is_empty()).then_some(step),
             None => {}
@@ -104,12 +104,12 @@ impl StepStream for Inlet {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         if let Some(step) = self.first.take() {
             return Poll::Ready(Some(step));
         }
         let step = ready!(self.poll_receive(cx));
-        if std::mem::take(&mut self.awaits_begin) && step.as_ref().is_some_and(Step::is_empty) {
+        if std::mem::take(&mut self.awaits_begin) && step.as_ref().is_some_and(StepOutput::is_empty) {
             return self.poll_receive(cx);
         }
         Poll::Ready(step)
@@ -117,7 +117,7 @@ impl StepStream for Inlet {
 }
 
 impl Inlet {
-    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         let step = self.steps.poll_recv(cx);
         if step.is_ready() {
             fence(Ordering::SeqCst);

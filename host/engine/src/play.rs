@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::GenerationError;
-use crate::generation::{Finish, Generation, GenerationRequest, Step, StepStream};
+use crate::generation::{Finish, Generation, GenerationRequest, StepOutput, StepStream};
 use crate::play_check::PlayedCheck;
 use crate::token::{Logprobs, Token};
 
@@ -79,7 +79,7 @@ struct Playback {
 }
 
 impl StepStream for Playback {
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         // Yields to other tasks now and then: without a pace, nothing else makes the reader of a
         // long output wait.
         ready!(pin!(tokio::task::consume_budget()).poll(cx));
@@ -108,8 +108,8 @@ impl Playback {
         Poll::Ready(())
     }
 
-    fn step(&mut self) -> Step {
-        let mut step = Step::default();
+    fn step(&mut self) -> StepOutput {
+        let mut step = StepOutput::default();
         for _ in 0..self.tokens_per_step {
             match self.next() {
                 PlayedEvent::Token(token) => step.tokens.push(token),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::blocks::{BlockPool, BlockTable};
 use crate::error::{GenerationError, MaskError};
-use crate::generation::{Finish, GenerationRequest, Step, TokenMask};
+use crate::generation::{Finish, GenerationRequest, StepOutput, TokenMask};
 use crate::lanes::Lanes;
 use crate::logits::LogitsState;
 use crate::outlet::Outlet;
@@ -325,14 +325,14 @@ impl Sequence {
         for token in tokens {
             let refused = self.mask.as_mut().and_then(|mask| mask.advance(token.id).err());
             if let Some(error) = refused.and_then(|error| self.mask_fault(error)) {
-                self.send(Step { tokens: accepted, ..Step::default() });
+                self.send(StepOutput { tokens: accepted, ..StepOutput::default() });
                 return Err(error.into());
             }
             if self.stop_ids.contains(&token.id) {
                 let count = accepted.len() + 1;
                 let finish = Some(Finish::Stop(token.id));
                 let stop_logprobs = token.logprobs;
-                self.send(Step { tokens: accepted, finish, stop_logprobs, ..Step::default() });
+                self.send(StepOutput { tokens: accepted, finish, stop_logprobs, ..StepOutput::default() });
                 return Ok(count);
             }
             self.tokens.push(token.id);
@@ -343,22 +343,22 @@ impl Sequence {
         }
         let count = accepted.len();
         let finish = (self.tokens.len() >= self.limit).then_some(Finish::Length);
-        self.send(Step { tokens: accepted, finish, ..Step::default() });
+        self.send(StepOutput { tokens: accepted, finish, ..StepOutput::default() });
         Ok(count)
     }
 
     /// Sends the last step, with `finish`, to the client. The sequence is dropped after that.
     pub(crate) fn end(&mut self, finish: Finish) {
-        self.send(Step { finish: Some(finish), ..Step::default() });
+        self.send(StepOutput { finish: Some(finish), ..StepOutput::default() });
     }
 
-    fn send(&mut self, step: Step) {
+    fn send(&mut self, step: StepOutput) {
         if step.is_empty() {
             return;
         }
         let scores = self.scores.take_if(|scores| scores.is_complete());
         let prompt_tokens = scores.map(PromptScores::into_tokens).unwrap_or_default();
         let (cached_tokens, queued, at) = (self.cached.unwrap_or(0), self.queued, self.step_at);
-        self.outlet.send(Step { prompt_tokens, cached_tokens, queued, at, ..step });
+        self.outlet.send(StepOutput { prompt_tokens, cached_tokens, queued, at, ..step });
     }
 }

@@ -3,7 +3,7 @@
 
 use engine::SamplingParams;
 use engine::cpu::{CpuOptions, CpuRunner, InputDtype, KvDtype, Numerics, QuantizeTo, Repack, Threads};
-use engine::models::{ModelConfig, Op, Progress, Weights};
+use engine::models::{EngineProgress, ModelConfig, OpKind, Weights};
 use engine::runner::{Draw, Draws, RunError, Runner};
 use serde_json::{Value, json};
 
@@ -238,12 +238,12 @@ fn operations_count_what_they_read_while_asked_to() {
         let layers = config.layers.len() as u64;
         let tables = 1 + u64::from(config.per_layer_rows.is_some());
         assert_eq!(
-            (calls(Op::Embedding), calls(Op::Attention), calls(Op::Head)),
+            (calls(OpKind::Embedding), calls(OpKind::Attention), calls(OpKind::Head)),
             (tables, layers, 1),
             "{name}"
         );
         assert_eq!(
-            costs.of(Op::Head).weight_bytes,
+            costs.of(OpKind::Head).weight_bytes,
             2 * 1001 * u64::try_from(config.hidden).unwrap(),
             "{name}"
         );
@@ -256,16 +256,19 @@ fn operations_count_what_they_read_while_asked_to() {
     run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap();
     let costs = runner.stop_counting();
     let layer = 160 * 400 + 240 * 160 + 3 * 160 * 488;
-    assert_eq!((costs.of(Op::Linear).calls, costs.of(Op::Linear).weight_bytes), (3 * 4, 2 * 3 * layer));
-    assert_eq!(costs.of(Op::Attention).cache_bytes % (20 * 3), 0, "twenty tokens, three layers");
+    assert_eq!(
+        (costs.of(OpKind::Linear).calls, costs.of(OpKind::Linear).weight_bytes),
+        (3 * 4, 2 * 3 * layer)
+    );
+    assert_eq!(costs.of(OpKind::Attention).cache_bytes % (20 * 3), 0, "twenty tokens, three layers");
 }
 
 #[test]
 fn progress_counts_every_part_and_all_bytes() {
     let mut seen: Vec<(usize, usize, u64)> = Vec::new();
     let mut weights = |progress| match progress {
-        Progress::Weights { parts, of, bytes } => seen.push((parts, of, bytes)),
-        Progress::Kernels { .. } => panic!("the CPU compiles nothing"),
+        EngineProgress::Weights { parts, of, bytes } => seen.push((parts, of, bytes)),
+        EngineProgress::Kernels { .. } => panic!("the CPU compiles nothing"),
     };
     let options = CpuOptions { kv_cache_bytes: 1 << 20, ..SHORT };
     let runner =

@@ -19,7 +19,7 @@ mod writer;
 
 pub use check::{Material, check};
 pub use derive::{
-    Arguments, Cases, Confidence, Delimiters, Derived, DerivedCalls, DerivedFormat, Field, FormatPart,
+    Arguments, Cases, Confidence, Delimiters, Derivation, DerivedCalls, DerivedFormat, FormatPart, Inferred,
     Underivable, Underived, cases, derive,
 };
 pub use recorded::{Recorded, RecordedOutput};

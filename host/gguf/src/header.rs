@@ -65,7 +65,7 @@ impl<'a> Header<'a> {
         let length = cursor.at();
         let data = (length as u64).next_multiple_of(alignment);
         for tensor in &mut tensors {
-            place(tensor, (data, alignment), file_bytes)
+            place(tensor, data, alignment, file_bytes)
                 .map_err(|reason| format!("tensor {}: {reason}", printable(tensor.name)))?;
         }
         check_overlaps(&tensors)?;
@@ -132,8 +132,9 @@ fn entry<'a>(cursor: &mut Cursor<'a>) -> Result<TensorInfo<'a>, HeaderError> {
     Ok(TensorInfo { name, kind, shape, range: offset..offset })
 }
 
-/// Puts a tensor's range where its bytes are in the file.
-fn place(tensor: &mut TensorInfo<'_>, (data, alignment): (u64, u64), file: usize) -> Result<(), String> {
+/// Puts a tensor's range where its bytes are in a file of `file` bytes, whose tensors begin at
+/// `data`.
+fn place(tensor: &mut TensorInfo<'_>, data: u64, alignment: u64, file: usize) -> Result<(), String> {
     let TensorInfo { kind, shape, range, .. } = &*tensor;
     let (cols, outer) = shape.split_last().ok_or("no dimensions")?;
     let row = kind.row_bytes(*cols).ok_or_else(|| {

@@ -6,14 +6,14 @@ use engine::models::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 
 use super::gguf::{self, NoChoice};
 use super::listing::Listing;
-use super::{HubError, HubName, Need};
+use super::{HubError, HubName, NeededFiles};
 use prompt::{PROMPT_FILES, TOKENIZER_FILES};
 
 /// The model's configuration, which comes first: it says whether the rest is of use.
 pub(super) const CONFIG: &str = "config.json";
 
 /// The first file that the model needs and the folder lacks.
-pub(super) fn first_missing(files: &ModelFiles, need: Need) -> Option<String> {
+pub(super) fn first_missing(files: &ModelFiles, need: NeededFiles) -> Option<String> {
     let folder = files.directory()?;
     let is_missing = |name: &&str| !folder.join(name).is_file();
     if is_missing(&CONFIG) {
@@ -23,8 +23,8 @@ pub(super) fn first_missing(files: &ModelFiles, need: Need) -> Option<String> {
         return Some(TOKENIZER_FILES[0].to_owned());
     }
     match need {
-        Need::Prompt => None,
-        Need::Weights => match Weights::file_names(files) {
+        NeededFiles::Prompt => None,
+        NeededFiles::Weights => match Weights::file_names(files) {
             Ok(names) => names.into_iter().find(|name| is_missing(&name.as_str())),
             Err(_) => Some(WEIGHTS_FILE.to_owned()),
         },
@@ -33,10 +33,14 @@ pub(super) fn first_missing(files: &ModelFiles, need: Need) -> Option<String> {
 
 /// GGUF files of the model, in their order, if it is one of these: its name says so, or its
 /// repository has weights in no other form that is read.
-pub(super) fn gguf(name: &HubName, listing: &Listing, need: Need) -> Result<Option<Vec<String>>, HubError> {
+pub(super) fn gguf(
+    name: &HubName,
+    listing: &Listing,
+    need: NeededFiles,
+) -> Result<Option<Vec<String>>, HubError> {
     let has = |file: &str| listing.contains_key(file);
     let has_prompt = has(CONFIG) && TOKENIZER_FILES.into_iter().any(has);
-    let is_folder = has(WEIGHTS_FILE) || has(WEIGHTS_INDEX) || (need == Need::Prompt && has_prompt);
+    let is_folder = has(WEIGHTS_FILE) || has(WEIGHTS_INDEX) || (need == NeededFiles::Prompt && has_prompt);
     let models = gguf::models(listing.iter().map(|(path, file)| (path.as_str(), file.bytes)));
     if name.gguf().is_none() && (is_folder || models.is_empty()) {
         return Ok(None);
@@ -49,9 +53,10 @@ pub(super) fn gguf(name: &HubName, listing: &Listing, need: Need) -> Result<Opti
 }
 
 /// The file that says where the weights are, if it isn't the weights themselves.
-pub(super) fn index(listing: &Listing, need: Need) -> Option<&'static str> {
-    let is_needed =
-        need == Need::Weights && !listing.contains_key(WEIGHTS_FILE) && listing.contains_key(WEIGHTS_INDEX);
+pub(super) fn index(listing: &Listing, need: NeededFiles) -> Option<&'static str> {
+    let is_needed = need == NeededFiles::Weights
+        && !listing.contains_key(WEIGHTS_FILE)
+        && listing.contains_key(WEIGHTS_INDEX);
     is_needed.then_some(WEIGHTS_INDEX)
 }
 
@@ -61,7 +66,7 @@ pub(super) fn needed(
     name: &str,
     listing: &Listing,
     snapshot: &ModelFiles,
-    need: Need,
+    need: NeededFiles,
 ) -> Result<Vec<String>, HubError> {
     let is_listed = |file: &&str| listing.contains_key(*file);
     let mut files = vec![CONFIG];
@@ -73,7 +78,7 @@ pub(super) fn needed(
     if tokenizer.is_none() {
         return Err(lacks("no tokenizer.json or tiktoken.model there: no other form of tokenizer is read"));
     }
-    if need == Need::Weights {
+    if need == NeededFiles::Weights {
         if listing.contains_key(WEIGHTS_FILE) {
             files.push(WEIGHTS_FILE.to_owned());
         } else if let Some(index) = index(listing, need) {

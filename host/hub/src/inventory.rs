@@ -12,7 +12,7 @@ use super::files::first_missing;
 use super::gguf::{self, GgufModel};
 use super::name::GgufSelector;
 use super::repository::{Repository, SNAPSHOTS, SnapshotFile, repositories};
-use super::{HubError, HubName, Need};
+use super::{HubError, HubName, NeededFiles};
 
 /// What the cache holds.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ fn selector<'a>(models: &[GgufModel], model: &'a GgufModel) -> &'a str {
 /// Whether the model in a folder can be used.
 fn state(folder: &Path) -> StoredState {
     let files = ModelFiles::Directory(folder.to_owned());
-    match (first_missing(&files, Need::Prompt), first_missing(&files, Need::Weights)) {
+    match (first_missing(&files, NeededFiles::Prompt), first_missing(&files, NeededFiles::Weights)) {
         (Some(file), _) => StoredState::Unusable(format!("{file} is missing")),
         (None, Some(_)) => StoredState::NoWeights,
         (None, None) => StoredState::Whole,

@@ -44,7 +44,7 @@ pub use self::size::size;
 
 /// What of a model is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum NeededFiles {
     /// All files, for an engine on this machine, which must know the family.
     Weights,
     /// All files but the weights.
@@ -90,7 +90,7 @@ pub fn cached(name: &HubName) -> Result<Option<CachedModel>, String> {
 
 /// The model's name on the hub if the cache lacks some of what it needs; `None` for a model that
 /// isn't of the hub.
-pub fn lacking(model: Option<&str>, need: Need) -> Option<HubName> {
+pub fn lacking(model: Option<&str>, need: NeededFiles) -> Option<HubName> {
     let name = hub_name(model?)?;
     let is_whole = match cached(&name) {
         Ok(Some(CachedModel::Folder(folder))) => {
@@ -111,7 +111,7 @@ pub fn lacking(model: Option<&str>, need: Need) -> Option<HubName> {
 /// knows.
 pub fn fetch_missing(
     model: Option<&str>,
-    need: Need,
+    need: NeededFiles,
     progress: &mut dyn FnMut(DownloadProgress<'_>),
 ) -> Result<(), HubError> {
     let Some(name) = lacking(model, need) else { return Ok(()) };

@@ -16,7 +16,7 @@ use super::header;
 use super::listing::{HubFile, Listing};
 use super::similar::similar;
 use super::size::size;
-use super::{HubError, HubName, Need};
+use super::{HubError, HubName, NeededFiles};
 
 /// Files that are downloaded at a time.
 const AT_ONCE: usize = 4;
@@ -70,7 +70,7 @@ impl Pull {
     /// # Errors
     /// The hub can't be asked, or has no such model; several are meant; or the engine doesn't know
     /// its family.
-    pub async fn plan(name: &HubName, need: Need) -> Result<Self, HubError> {
+    pub async fn plan(name: &HubName, need: NeededFiles) -> Result<Self, HubError> {
         let cache = Cache::of(name);
         if is_offline() {
             let cache = cache.root().display().to_string();
@@ -98,10 +98,10 @@ impl Pull {
     }
 
     /// Paths of all files of a model in Hugging Face's layout.
-    async fn plan_folder(&self, listing: &Listing, need: Need) -> Result<Vec<String>, HubError> {
+    async fn plan_folder(&self, listing: &Listing, need: NeededFiles) -> Result<Vec<String>, HubError> {
         let snapshot = ModelFiles::Directory(self.model.clone());
         self.get(listing, CONFIG).await?;
-        if need == Need::Weights {
+        if need == NeededFiles::Weights {
             ModelConfig::read(&snapshot)?;
         }
         if let Some(index) = files::index(listing, need) {

@@ -60,7 +60,7 @@ pub struct Template {
 
 /// What a template wrote.
 #[derive(Debug)]
-pub struct Output {
+pub struct Rendering {
     /// The text.
     pub text: Text,
     /// Number of steps that the run took: the same for the same template and variables.
@@ -86,10 +86,10 @@ impl Template {
     ///
     /// # Errors
     /// The template raised an exception, Python refuses an operation, or a limit was reached.
-    pub fn render(&self, variables: Vec<(&str, Value)>, limits: &Limits<'_>) -> Result<Output, Error> {
+    pub fn render(&self, variables: Vec<(&str, Value)>, limits: &Limits<'_>) -> Result<Rendering, Error> {
         let mut run = Run::new(&self.program, variables, limits);
         let text = run.run()?;
-        Ok(Output { text, steps: run.steps })
+        Ok(Rendering { text, steps: run.steps })
     }
 }
 

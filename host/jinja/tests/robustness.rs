@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use jinja::{Error, ErrorKind, Limits, Origin, Output, Template, Value};
+use jinja::{Error, ErrorKind, Limits, Origin, Rendering, Template, Value};
 use seeded::SplitMix64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,7 +20,7 @@ fn on_small_stack<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) 
     thread.join().expect("no panic")
 }
 
-fn render(source: &str, variables: Vec<(&str, Value)>) -> Result<Output, Error> {
+fn render(source: &str, variables: Vec<(&str, Value)>) -> Result<Rendering, Error> {
     let asked = Cell::new(0);
     let is_exhausted = || {
         asked.set(asked.get() + 1);
@@ -209,7 +209,7 @@ fn sequence(random: &mut SplitMix64) -> String {
 }
 
 /// Parts of the output that are the template's, by their distance from the text before.
-fn own_parts(output: &Output) -> Vec<(usize, String)> {
+fn own_parts(output: &Rendering) -> Vec<(usize, String)> {
     let mut between = 0;
     let mut parts = Vec::new();
     for (origin, part) in output.text.runs() {

@@ -67,14 +67,14 @@ fn text(hash: &mut Sha256, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prompt::Message;
+    use prompt::ChatMessage;
 
     fn one() -> Principal {
         Principal::new("one")
     }
 
     fn conversation(messages: &[(Role, &str)]) -> Conversation {
-        let messages = messages.iter().map(|(role, text)| Message::text(*role, *text)).collect();
+        let messages = messages.iter().map(|(role, text)| ChatMessage::text(*role, *text)).collect();
         Conversation { messages, tools: Vec::new() }
     }
 

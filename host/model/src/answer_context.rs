@@ -15,7 +15,7 @@ use turn::{CallIds, TurnEnd, TurnFailure};
 use crate::reasoning_stop::ReasoningStop;
 use crate::record::line::{FailureLine, FaultLine, Line, Moment};
 use crate::record::{self, Playback, RecordedInput, Recorder};
-use crate::trace::Trace;
+use crate::trace::AnswerTrace;
 
 /// What the turns of one answer share. Cheap to clone; clones are the same answer's.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ struct Shared {
     /// Number of generations so far.
     generations: AtomicU32,
     inputs: Inputs,
-    trace: Option<Trace>,
+    trace: Option<AnswerTrace>,
     is_probe: bool,
     reasoning: ReasoningStop,
 }
@@ -62,7 +62,12 @@ impl AnswerContext {
 
     /// The context of an answer that is recorded, if there is a recorder, and traced, if there is a
     /// trace.
-    pub fn observed(seed: IdSeed, clock: Clock, recorder: Option<Recorder>, trace: Option<Trace>) -> Self {
+    pub fn observed(
+        seed: IdSeed,
+        clock: Clock,
+        recorder: Option<Recorder>,
+        trace: Option<AnswerTrace>,
+    ) -> Self {
         Self::of(seed, clock, recorder.map_or(Inputs::Live, Inputs::Recorded), trace, false)
     }
 
@@ -71,7 +76,7 @@ impl AnswerContext {
         Self::of(seed, playback.clock().clone(), Inputs::Played(playback), None, false)
     }
 
-    fn of(seed: IdSeed, clock: Clock, inputs: Inputs, trace: Option<Trace>, is_probe: bool) -> Self {
+    fn of(seed: IdSeed, clock: Clock, inputs: Inputs, trace: Option<AnswerTrace>, is_probe: bool) -> Self {
         let (generations, reasoning) = (AtomicU32::new(0), ReasoningStop::default());
         Self(Arc::new(Shared { seed, clock, generations, inputs, trace, is_probe, reasoning }))
     }
@@ -88,7 +93,7 @@ impl AnswerContext {
     }
 
     /// The answer's trace, if it has one.
-    pub fn trace(&self) -> Option<&Trace> {
+    pub fn trace(&self) -> Option<&AnswerTrace> {
         self.0.trace.as_ref()
     }
 

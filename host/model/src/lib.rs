@@ -66,7 +66,8 @@ pub use memory::free_memory;
 pub use models::Models;
 pub use options::{KvCacheBytes, LoadFormat, ModelOptions};
 pub use parsers::{
-    CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
+    CandidateOutcome, CandidateReport, LastLoad, LoadResult, Loads, ParserReport, Pin, PinError, SelectError,
+    Serving,
 };
 pub use raw::{RawStep, RawText, RawTurn};
 pub use reasoning_stop::{NotStopped, ReasoningStop};

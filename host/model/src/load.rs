@@ -21,7 +21,7 @@ use super::shared::SharedParts;
 use super::source::{EngineChoice, TokenSource};
 use crate::limits::ModelLimits;
 use crate::observe::ModelMetrics;
-use crate::replay::{Script, Vocabulary};
+use crate::replay::{ReplayScript, Vocabulary};
 use grammar::CallForm;
 use mask::Grammars;
 use prompt::Tokenizer;
@@ -122,7 +122,7 @@ pub(super) fn source_elsewhere(
         EngineChoice::Local => Ok(None),
         EngineChoice::None => {
             let info = script_info("none".to_owned(), *context, tokenizer);
-            Ok(Some((TokenSource::Replay { script: Script::default(), info }, None)))
+            Ok(Some((TokenSource::Replay { script: ReplayScript::default(), info }, None)))
         }
         EngineChoice::Replay(file) => Ok(Some((load_script(file, name, *context, tokenizer)?, None))),
         EngineChoice::Remote(engines) => {
@@ -143,7 +143,7 @@ fn load_runner(
     options: &ModelOptions,
     shared: &SharedParts,
     files: &ModelFiles,
-    progress: &mut dyn FnMut(engine::models::Progress),
+    progress: &mut dyn FnMut(engine::models::EngineProgress),
 ) -> Result<LocalRunner, ModelLoadError> {
     let runner = RunnerOptions {
         load_format: options.load_format,
@@ -208,6 +208,6 @@ fn load_script(
     let engine = format!("replay of {}, in the words of {name}", file.display());
     let info = script_info(engine, context, tokenizer);
     let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
-    let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
+    let script = ReplayScript::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
     Ok(TokenSource::Replay { script, info })
 }

@@ -8,5 +8,5 @@ pub enum LoadProgress<'a> {
     /// What the cache lacked is downloaded.
     Download(DownloadProgress<'a>),
     /// The engine gets ready.
-    Engine(engine::models::Progress),
+    Engine(engine::models::EngineProgress),
 }

@@ -152,7 +152,7 @@ mod tests {
     use crate::fixture::model_over;
     use crate::job::Job;
     use crate::opening_state::tests::job;
-    use prompt::{Conversation, Message, Role};
+    use prompt::{ChatMessage, Conversation, Role};
 
     /// Runner whose device is lost in the first step.
     struct Doomed(RunnerShape);
@@ -205,8 +205,10 @@ mod tests {
     async fn a_model_whose_device_is_lost_is_heard_of() {
         let models = Models { all: [doomed()].into() };
         assert!(models.are_alive() && futures_util::poll!(std::pin::pin!(models.lost())).is_pending());
-        let conversation =
-            Conversation { messages: vec![Message::text(Role::User, "Are you there?")], tools: Vec::new() };
+        let conversation = Conversation {
+            messages: vec![ChatMessage::text(Role::User, "Are you there?")],
+            tools: Vec::new(),
+        };
         // The device is lost in the first step: the request is refused, or ends with an error.
         let started = models.first().start(Job { conversation, ..job() }).await;
         assert!(matches!(started, Ok(_) | Err(StartError::Engine(_))));

@@ -9,7 +9,7 @@ use engine::{DeviceChoice, SpeculationOptions};
 use super::parsers::pins::Pin;
 use super::source::EngineChoice;
 use grammar::CallForm;
-use hub::Need;
+use hub::NeededFiles;
 use net::ServerKey;
 use remote::EngineKind;
 use turn::FaultPolicy;
@@ -126,10 +126,10 @@ impl ModelOptions {
         }
     }
     /// What of the model must be on this machine.
-    pub(super) fn need(&self) -> Need {
+    pub(super) fn need(&self) -> NeededFiles {
         match (&self.engine, self.load_format) {
-            (EngineChoice::Local, LoadFormat::Auto) => Need::Weights,
-            _ => Need::Prompt,
+            (EngineChoice::Local, LoadFormat::Auto) => NeededFiles::Weights,
+            _ => NeededFiles::Prompt,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use engine::cpu::{CpuOptions, CpuRunner, Numerics, whole_context_bytes};
 use engine::cuda::{CudaError, CudaOptions, CudaRunner, DeviceInfo, Survey, choose_device};
-use engine::models::{LoadError, ModelConfig, Progress, Weights};
+use engine::models::{EngineProgress, LoadError, ModelConfig, Weights};
 use engine::{DeviceChoice, LocalRunner, ModelFiles};
 
 use super::devices::LocalDevices;
@@ -11,7 +11,7 @@ use super::load_error::ModelLoadError;
 use super::load_progress::LoadProgress;
 use super::locate::locate;
 use super::options::{KvCacheBytes, LoadFormat};
-use hub::{self, Need};
+use hub::{self, NeededFiles};
 
 /// Seed of random weights, which are the same in every process, so that measurements can be
 /// compared.
@@ -39,7 +39,7 @@ impl RunnerOptions {
         self,
         files: &ModelFiles,
         devices: &LocalDevices,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<LocalRunner, LoadError> {
         let config = ModelConfig::read(files)?;
         let weights = match self.load_format {
@@ -62,7 +62,7 @@ impl RunnerOptions {
         config: &ModelConfig,
         weights: &Weights,
         devices: &LocalDevices,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<LocalRunner, LoadError> {
         let options = cpu_options(config, self.kv_cache_bytes, self.context, self.numerics)?;
         let runner = CpuRunner::new(config, weights, devices.threads()?, &options, progress)?;
@@ -75,7 +75,7 @@ impl RunnerOptions {
         config: &ModelConfig,
         weights: &Weights,
         devices: &LocalDevices,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<LocalRunner, LoadError> {
         let (kv_cache_bytes, context) = (self.kv_cache_bytes.gpu, self.context);
         let (kernels, deterministic) = (devices.kernels(), devices.is_deterministic());
@@ -130,8 +130,8 @@ pub fn load_runner(
     progress: &mut dyn FnMut(LoadProgress<'_>),
 ) -> Result<LocalRunner, ModelLoadError> {
     let need = match options.load_format {
-        LoadFormat::Auto => Need::Weights,
-        LoadFormat::Dummy => Need::Prompt,
+        LoadFormat::Auto => NeededFiles::Weights,
+        LoadFormat::Dummy => NeededFiles::Prompt,
     };
     hub::fetch_missing(model, need, &mut |download| progress(LoadProgress::Download(download)))?;
     Ok(options.load(&locate(model)?.files, devices, &mut |parts| progress(LoadProgress::Engine(parts)))?)

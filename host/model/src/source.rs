@@ -6,7 +6,7 @@ use std::str::FromStr;
 use engine::{Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError};
 
 use super::error::StartError;
-use crate::replay::Script;
+use crate::replay::ReplayScript;
 use prompt::Conversation;
 use remote::{EngineList, RemoteEngine};
 
@@ -42,7 +42,7 @@ impl FromStr for EngineChoice {
 pub(super) enum TokenSource {
     Engine(Box<dyn Engine>),
     Remote(Box<RemoteEngine>),
-    Replay { script: Script, info: EngineInfo },
+    Replay { script: ReplayScript, info: EngineInfo },
 }
 
 impl TokenSource {

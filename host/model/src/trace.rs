@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::{Finish, Step, Token};
+use engine::{Finish, StepOutput, Token};
 use parsers::trace::{CallLog, ParserCall, payload_name};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
 
 /// Trace of one answer. Clones are the same trace.
 #[derive(Debug, Clone)]
-pub struct Trace(Arc<Shared>);
+pub struct AnswerTrace(Arc<Shared>);
 
 struct Shared {
     began: Instant,
@@ -39,7 +39,7 @@ enum Lines {
     Taken(LineSink),
 }
 
-impl Trace {
+impl AnswerTrace {
     /// The trace of an answer whose request came at `began`.
     pub fn new(began: Instant) -> Self {
         Self::with(began, Lines::Waiting(Vec::new()))
@@ -131,7 +131,7 @@ fn milliseconds(time: Duration) -> f64 {
 
 /// Trace of one turn of an answer.
 pub(crate) struct TurnTrace {
-    trace: Trace,
+    trace: AnswerTrace,
     /// Calls of the turn's parser.
     pub(crate) calls: CallLog,
     generation: u32,
@@ -144,7 +144,7 @@ pub(crate) struct TurnTrace {
 
 impl TurnTrace {
     /// The trace of a turn that begins with this prompt.
-    pub(crate) fn new(trace: Trace, generation: u32, prompt: TracedPrompt) -> Self {
+    pub(crate) fn new(trace: AnswerTrace, generation: u32, prompt: TracedPrompt) -> Self {
         trace.push("prompt", prompt.into_fields());
         Self { trace, calls: CallLog::default(), generation, steps: 0, items: 0, bytes: 0 }
     }
@@ -231,7 +231,7 @@ pub(crate) struct TracedTokens {
 
 impl TracedTokens {
     /// Those of a step.
-    pub(crate) fn of(step: &Step, text: &StreamText) -> Self {
+    pub(crate) fn of(step: &StepOutput, text: &StreamText) -> Self {
         let tokenizer = text.tokenizer();
         let finish = match &step.finish {
             None => Value::Null,

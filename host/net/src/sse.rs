@@ -13,7 +13,7 @@ pub const MAX_EVENT: usize = 1 << 20;
 
 /// Error: more bytes than an event may have brought none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLong;
+pub struct EventTooLong;
 
 /// Reader of one stream of events; see the module.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl SseReader {
 
     /// Moves the data of the next whole event into `data`, in place of what was there; returns
     /// false if there is none yet.
-    pub fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
+    pub fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, EventTooLong> {
         while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.scanned..]) {
             let end = self.scanned + end;
             self.scanned = 0;
@@ -62,7 +62,7 @@ impl SseReader {
             self.bytes.advance(end + 1);
             self.since_event += end + 1;
             if self.since_event > self.max_event_bytes {
-                return Err(TooLong);
+                return Err(EventTooLong);
             }
             if ends_event {
                 self.kinds.swap(0, 1);
@@ -76,7 +76,7 @@ impl SseReader {
             }
         }
         self.scanned = self.bytes.len();
-        if self.since_event + self.bytes.len() > self.max_event_bytes { Err(TooLong) } else { Ok(false) }
+        if self.since_event + self.bytes.len() > self.max_event_bytes { Err(EventTooLong) } else { Ok(false) }
     }
 
     /// Type of the event that `next` returned last; empty if it has none.
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    fn read(reader: &mut SseReader) -> Result<Vec<String>, TooLong> {
+    fn read(reader: &mut SseReader) -> Result<Vec<String>, EventTooLong> {
         let (mut events, mut data) = (Vec::new(), Vec::new());
         while reader.next(&mut data)? {
             events.push(String::from_utf8(data.clone()).unwrap());

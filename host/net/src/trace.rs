@@ -81,8 +81,8 @@ impl Trace {
     }
 
     /// A call of a tool begins on this server.
-    pub fn tool(&self, server: Arc<str>) -> ToolCall {
-        ToolCall {
+    pub fn tool(&self, server: Arc<str>) -> ToolCallSpan {
+        ToolCallSpan {
             trace: self.clone(),
             context: self.0.context.child(),
             server,
@@ -100,7 +100,7 @@ impl PartialEq for Trace {
 }
 
 /// A call of a tool under way. It is noted when it is dropped.
-pub struct ToolCall {
+pub struct ToolCallSpan {
     trace: Trace,
     context: SpanContext,
     server: Arc<str>,
@@ -109,14 +109,14 @@ pub struct ToolCall {
     pub outcome: &'static str,
 }
 
-impl ToolCall {
+impl ToolCallSpan {
     /// The context for the tool's server: the call's span, or the caller's where nothing is noted.
     pub fn context(&self) -> &SpanContext {
         if self.trace.0.parts.is_some() { &self.context } else { self.trace.context() }
     }
 }
 
-impl Drop for ToolCall {
+impl Drop for ToolCallSpan {
     fn drop(&mut self) {
         let Self { trace, context, server, began, outcome } = self;
         trace.note(|| TracedPart::Tool {

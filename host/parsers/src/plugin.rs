@@ -10,7 +10,7 @@ use super::none::NoParser;
 use super::source::TableSource;
 use super::version::ContractVersion;
 use contract::{Descriptor, Fault, Request, SendParser};
-use grammar::{Template, TemplateError};
+use grammar::{GrammarTemplate, TemplateError};
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
 pub struct Plugin {
@@ -23,7 +23,7 @@ pub struct Plugin {
     /// The table that each stream's parser gets.
     table: Option<TableSource>,
     /// How the format spells a turn, if it can be forced.
-    template: Option<Template>,
+    template: Option<GrammarTemplate>,
 }
 
 impl Plugin {
@@ -35,7 +35,7 @@ impl Plugin {
         factory: Box<dyn ParserFactory>,
         table: Option<&TableSource>,
     ) -> Result<Self, TemplateError> {
-        let parse = |text: &String| Template::parse(text, &descriptor.markers);
+        let parse = |text: &String| GrammarTemplate::parse(text, &descriptor.markers);
         let template = descriptor.grammar.as_ref().map(parse).transpose()?;
         Ok(Self {
             descriptor,
@@ -77,7 +77,7 @@ impl Plugin {
     }
 
     /// Template of the format's grammars; `None` where the format can't be forced.
-    pub fn template(&self) -> Option<&Template> {
+    pub fn template(&self) -> Option<&GrammarTemplate> {
         self.template.as_ref()
     }
 

@@ -7,7 +7,7 @@ use super::content::Content;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
     /// Messages, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// Tools shown to the model.
     pub tools: Vec<ToolDeclaration>,
 }
@@ -29,7 +29,7 @@ pub enum Role {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct ChatMessage {
     /// Role of the author.
     pub role: Role,
     /// Content of the message; empty for an assistant message that holds only calls.
@@ -47,7 +47,7 @@ pub struct Message {
     pub is_summary: bool,
 }
 
-impl Message {
+impl ChatMessage {
     /// Makes a message that holds only text.
     pub fn text(role: Role, content: impl Into<Content>) -> Self {
         Self {

@@ -51,7 +51,7 @@ pub fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HistoryCall, Message, Role};
+    use crate::{ChatMessage, HistoryCall, Role};
 
     fn call(id: &str, name: &str) -> HistoryCall {
         HistoryCall { id: id.to_owned(), name: name.to_owned(), arguments: "{}".to_owned() }
@@ -59,13 +59,13 @@ mod tests {
 
     #[test]
     fn calls_count_conversation_wide_and_results_follow() {
-        let mut first = Message::text(Role::Assistant, "");
+        let mut first = ChatMessage::text(Role::Assistant, "");
         first.tool_calls = vec![call("a", "weather"), call("b", "time")];
-        let mut result = Message::text(Role::Tool, "noon");
+        let mut result = ChatMessage::text(Role::Tool, "noon");
         result.tool_call_id = Some("b".to_owned());
-        let mut second = Message::text(Role::Assistant, "");
+        let mut second = ChatMessage::text(Role::Assistant, "");
         second.tool_calls = vec![call("a", "{index}")];
-        let mut stray = Message::text(Role::Tool, "?");
+        let mut stray = ChatMessage::text(Role::Tool, "?");
         stray.tool_call_id = Some("gone".to_owned());
         let mut conversation =
             Conversation { messages: vec![first, result, second, stray], tools: Vec::new() };

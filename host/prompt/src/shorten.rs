@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::conversation::{Conversation, Message, Role};
+use super::conversation::{ChatMessage, Conversation, Role};
 
 /// Approximate bytes that a message, a further part of it, or a call takes in a prompt beside its
 /// texts.
@@ -40,7 +40,7 @@ pub fn approximate_bytes(conversation: &Conversation) -> usize {
     conversation.messages.iter().map(size).sum()
 }
 
-fn size(message: &Message) -> usize {
+fn size(message: &ChatMessage) -> usize {
     let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len() + MARKUP);
     let reasoning = message.reasoning.as_ref().map_or(0, String::len);
     let parts = MARKUP * message.content.parts().count().max(1);
@@ -48,8 +48,8 @@ fn size(message: &Message) -> usize {
 }
 
 /// Returns the parts that may be removed, oldest first.
-fn droppable(messages: &[Message]) -> Vec<Range<usize>> {
-    let is_instruction = |message: &&Message| matches!(message.role, Role::System | Role::Developer);
+fn droppable(messages: &[ChatMessage]) -> Vec<Range<usize>> {
+    let is_instruction = |message: &&ChatMessage| matches!(message.role, Role::System | Role::Developer);
     let head = messages.iter().take_while(is_instruction).count();
     let user = messages.iter().rposition(|message| message.role == Role::User).filter(|user| *user >= head);
     let exchanges = parts(messages, head..user.unwrap_or(head), |message| message.role == Role::User);
@@ -61,7 +61,11 @@ fn droppable(messages: &[Message]) -> Vec<Range<usize>> {
 }
 
 /// Cuts `range` into parts, before each message that `begins` one.
-fn parts(messages: &[Message], range: Range<usize>, begins: impl Fn(&Message) -> bool) -> Vec<Range<usize>> {
+fn parts(
+    messages: &[ChatMessage],
+    range: Range<usize>,
+    begins: impl Fn(&ChatMessage) -> bool,
+) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     for at in range {
         match parts.last_mut() {
@@ -75,7 +79,7 @@ fn parts(messages: &[Message], range: Range<usize>, begins: impl Fn(&Message) ->
 #[cfg(test)]
 mod tests {
     use super::drop_oldest;
-    use crate::{Conversation, HistoryCall, Message, Role};
+    use crate::{ChatMessage, Conversation, HistoryCall, Role};
 
     /// Makes a conversation of letters: s(ystem), d(eveloper), u(ser), a(ssistant), t(ool). A
     /// capital letter is a message with a call.
@@ -90,13 +94,13 @@ mod tests {
             };
             let call = HistoryCall { id: "c".into(), name: "f".into(), arguments: "{}".into() };
             let tool_calls = if letter.is_uppercase() { vec![call] } else { vec![] };
-            Message { tool_calls, ..Message::text(role, "x".repeat(100)) }
+            ChatMessage { tool_calls, ..ChatMessage::text(role, "x".repeat(100)) }
         };
         Conversation { messages: letters.chars().map(message).collect(), tools: vec![] }
     }
 
     fn letters(conversation: &Conversation) -> String {
-        let letter = |message: &Message| match (message.role, message.tool_calls.is_empty()) {
+        let letter = |message: &ChatMessage| match (message.role, message.tool_calls.is_empty()) {
             (Role::System, _) => 's',
             (Role::Developer, _) => 'd',
             (Role::User, _) => 'u',

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use jinja::{Error, ErrorKind, Output, Value};
+use jinja::{Error, ErrorKind, Rendering, Value};
 
 use crate::limits::PromptLimits;
 use system::CpuBudget;
@@ -90,7 +90,7 @@ impl Template {
         variables: Vec<(&str, Value)>,
         bytes: usize,
         probes: Option<&ProbeTime>,
-    ) -> Result<Output, TemplateError> {
+    ) -> Result<Rendering, TemplateError> {
         let TemplateLimits { time, output } = self.limits;
         let time = time.saturating_mul(u32::try_from(1 + bytes / BYTES_PER_TIME).unwrap_or(u32::MAX));
         let budget = probes.map_or_else(|| CpuBudget::new(time), |probes| probes.0.clone());

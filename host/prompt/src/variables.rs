@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use super::authors::Author;
 use super::content::Content;
 use super::content_forms::{ContentForm, ContentForms};
-use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
+use super::conversation::{ChatMessage, Conversation, HistoryCall, Role, ToolDeclaration};
 
 /// How a template takes the arguments of earlier calls.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,8 +84,9 @@ impl TemplateVariables {
         is_continued: bool,
     ) -> Result<Self, Error> {
         let last = conversation.messages.len().checked_sub(usize::from(is_continued));
-        let message =
-            |(index, message): (usize, &Message)| forms.message(message, is_continued && Some(index) == last);
+        let message = |(index, message): (usize, &ChatMessage)| {
+            forms.message(message, is_continued && Some(index) == last)
+        };
         let messages = conversation.messages.iter().enumerate().map(message).collect::<Result<_, _>>()?;
         let tool = |tool: &ToolDeclaration| Value::from_json(&tool.declaration, Author::Tools.origin());
         let tools = match conversation.tools.as_slice() {
@@ -120,7 +121,7 @@ impl TemplateVariables {
 }
 
 impl TemplateForms {
-    fn message(&self, message: &Message, is_marked: bool) -> Result<Value, Error> {
+    fn message(&self, message: &ChatMessage, is_marked: bool) -> Result<Value, Error> {
         let author = Author::of_role(message.role);
         let is_none = self.empty_is_none && message.content.is_empty() && !message.tool_calls.is_empty();
         let content = if is_none {
@@ -223,7 +224,7 @@ pub(super) type Probe = (Conversation, Vec<(String, serde_json::Value)>);
 /// Returns conversations that reach the usual branches of a template and hold no control token's
 /// literal. A template may refuse some.
 pub(super) fn probes() -> Vec<Probe> {
-    let text = |role| Message::text(role, "q z");
+    let text = |role| ChatMessage::text(role, "q z");
     let (user, answer) = (text(Role::User), text(Role::Assistant));
     let tool = tool("q_z");
     let Conversation { messages: calls, .. } = calling(r#"{"q": "z"}"#);
@@ -250,11 +251,12 @@ pub(super) fn probes() -> Vec<Probe> {
 
 /// A conversation with a call that has these arguments, and its result.
 pub(super) fn calling(arguments: &str) -> Conversation {
-    let text = |role| Message::text(role, "q z");
+    let text = |role| ChatMessage::text(role, "q z");
     let call = HistoryCall { id: "call_0".into(), name: "q_z".into(), arguments: arguments.into() };
-    let calling = Message { reasoning: Some("q z".into()), tool_calls: vec![call], ..text(Role::Assistant) };
+    let calling =
+        ChatMessage { reasoning: Some("q z".into()), tool_calls: vec![call], ..text(Role::Assistant) };
     let result =
-        Message { tool_call_id: Some("call_0".into()), name: Some("q_z".into()), ..text(Role::Tool) };
+        ChatMessage { tool_call_id: Some("call_0".into()), name: Some("q_z".into()), ..text(Role::Tool) };
     Conversation { messages: vec![text(Role::User), calling, result], tools: vec![tool("q_z")] }
 }
 

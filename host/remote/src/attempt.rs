@@ -14,7 +14,7 @@ use reqwest::{Body, RequestBuilder, Response};
 use super::abort::AbortGuard;
 use super::pool::UpstreamPool;
 use super::request::RemoteRequest;
-use super::routing::{Affinity, Lease, NoEngine};
+use super::routing::{Affinity, EngineLease, NoEngine};
 use super::upstream::Upstream;
 use super::wire::{self, WireFault, WireReader, engine_error};
 use super::words::without_places;
@@ -25,7 +25,7 @@ const MAX_REFUSAL: usize = 64 << 10;
 
 /// An engine's answer that has begun.
 pub(super) struct Attempt {
-    pub(super) lease: Lease<Arc<Upstream>>,
+    pub(super) lease: EngineLease<Arc<Upstream>>,
     pub(super) body: Body,
     pub(super) reader: Box<dyn WireReader>,
     pub(super) abort: AbortGuard,
@@ -79,7 +79,7 @@ fn select(
     pool: &UpstreamPool,
     request: &RemoteRequest,
     excluded: &[Arc<str>],
-) -> Result<Lease<Arc<Upstream>>, SubmitError> {
+) -> Result<EngineLease<Arc<Upstream>>, SubmitError> {
     let can = |upstream: &Arc<Upstream>| upstream.check(request).is_ok();
     let lease =
         pool.router.select(request.affinity, can, excluded, Instant::now()).map_err(|none| match none {
@@ -95,7 +95,7 @@ fn select(
 /// Sends the request to the selected engine. Each request that is sent is counted once, by its
 /// outcome.
 async fn ask(
-    mut lease: Lease<Arc<Upstream>>,
+    mut lease: EngineLease<Arc<Upstream>>,
     pool: &UpstreamPool,
     request: &RemoteRequest,
 ) -> Result<Attempt, Refusal> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use engine::{Finish, GenerationError, Logprobs, Step, StepStream, SubmitError, Token};
+use engine::{Finish, GenerationError, Logprobs, StepOutput, StepStream, SubmitError, Token};
 use tokio::time::{Sleep, sleep};
 
 use super::attempt::{self, Attempt};
@@ -46,7 +46,7 @@ pub(super) struct RemoteStream {
     /// Number of tokens in the steps so far.
     told: usize,
     /// First step, if it came while `poll_start` waited for a refusal.
-    first: Option<Step>,
+    first: Option<StepOutput>,
     late_refusal: Option<Pin<Box<Sleep>>>,
 }
 
@@ -79,7 +79,7 @@ impl RemoteStream {
     }
 
     /// Next step; an error if no engine accepts the request.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Step, SubmitError>>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<StepOutput, SubmitError>>> {
         loop {
             ready!(self.poll_open(cx))?;
             let State::Reading(reading) = &mut self.state else { return Poll::Ready(None) };
@@ -138,7 +138,7 @@ impl RemoteStream {
     }
 
     /// Handles a broken answer: none if the request is sent again, else the last step or the error.
-    fn broken(&mut self, Broken { reason, fault }: Broken) -> Option<Result<Step, SubmitError>> {
+    fn broken(&mut self, Broken { reason, fault }: Broken) -> Option<Result<StepOutput, SubmitError>> {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) else { return None };
         if let (Fault::Request(words), false) = (&fault, self.has_begun) {
             let upstream = reading.attempt.refuse();
@@ -165,11 +165,11 @@ impl RemoteStream {
             return Some(Err(SubmitError::Failed(reason)));
         }
         let finish = Finish::Error(GenerationError::Upstream(reason));
-        Some(Ok(Step { finish: Some(finish), cached_tokens: self.cached, ..Step::default() }))
+        Some(Ok(StepOutput { finish: Some(finish), cached_tokens: self.cached, ..StepOutput::default() }))
     }
 
     /// Makes a step from a chunk; none if the chunk has nothing to report yet.
-    fn step(&mut self, mut tokens: Vec<Token>, mut chunk: Chunk) -> Result<Option<Step>, Broken> {
+    fn step(&mut self, mut tokens: Vec<Token>, mut chunk: Chunk) -> Result<Option<StepOutput>, Broken> {
         self.prompt_tokens.append(&mut chunk.prompt_tokens);
         self.cached = chunk.cached.unwrap_or(self.cached).min(self.request.prompt.len());
         let engine_ended = chunk.end.is_some() && !chunk.is_too_long;
@@ -189,14 +189,14 @@ impl RemoteStream {
         }
         let (prompt_tokens, stop_logprobs) =
             (std::mem::take(&mut self.prompt_tokens), self.stop_logprobs.take());
-        Ok(Some(Step {
+        Ok(Some(StepOutput {
             tokens,
             finish,
             stop_logprobs,
             prompt_tokens,
             cached_tokens: self.cached,
             untold_tokens,
-            ..Step::default()
+            ..StepOutput::default()
         }))
     }
 
@@ -282,13 +282,16 @@ impl StepStream for RemoteStream {
         Poll::Pending
     }
 
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         if let Some(step) = self.first.take() {
             return Poll::Ready(Some(step));
         }
         let next = ready!(self.poll_next(cx));
         Poll::Ready(next.map(|next| {
-            next.unwrap_or_else(|error| Step { finish: Some(Finish::Refused(error)), ..Step::default() })
+            next.unwrap_or_else(|error| StepOutput {
+                finish: Some(Finish::Refused(error)),
+                ..StepOutput::default()
+            })
         }))
     }
 }

@@ -13,4 +13,4 @@ mod state;
 pub mod traces;
 mod ws;
 
-pub use limits::{HttpLimits, Limits};
+pub use limits::{HttpLimits, ServerLimits};

@@ -12,7 +12,7 @@ use model::limits::ModelLimits;
 
 /// All bounds of a server.
 #[derive(Debug, Clone, Default)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Bounds of connections, streams and web sockets.
     pub http: HttpLimits,
     /// Bounds of what a request may say.

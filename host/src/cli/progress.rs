@@ -4,7 +4,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use engine::models::Progress;
+use engine::models::EngineProgress;
 use hub::{DownloadProgress, size};
 use model::LoadProgress;
 use net::printable::Escaped;
@@ -34,11 +34,11 @@ impl LoadingLine {
     /// Shows how far the load of `model` is.
     pub(super) fn show(&mut self, model: &str, progress: LoadProgress<'_>) {
         match progress {
-            LoadProgress::Engine(Progress::Weights { parts, of, bytes }) => show(
+            LoadProgress::Engine(EngineProgress::Weights { parts, of, bytes }) => show(
                 &format!("loading weights of {model}: {parts} of {of} parts, {} MiB", bytes >> 20),
                 parts >= of,
             ),
-            LoadProgress::Engine(Progress::Kernels { done, of }) => {
+            LoadProgress::Engine(EngineProgress::Kernels { done, of }) => {
                 show(&format!("compiling kernels for {model}: {done} of {of}"), done >= of);
             }
             LoadProgress::Download(download) => self.show_download(&download),

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use hub::{HubName, Need, PlannedFile, Pull, size};
+use hub::{HubName, NeededFiles, PlannedFile, Pull, size};
 
 use super::log::log_to_stderr;
 use super::progress::LoadingLine;
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &PullArguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn pull(name: &HubName, arguments: &PullArguments) -> anyhow::Result<()> {
-    let need = if arguments.no_weights { Need::Prompt } else { Need::Weights };
+    let need = if arguments.no_weights { NeededFiles::Prompt } else { NeededFiles::Weights };
     let pull = Pull::plan(name, need).await?;
     if arguments.no_weights && pull.is_gguf() {
         bail!("{name}: a GGUF file has weights and all else in one; --no-weights can't leave them out");

@@ -12,7 +12,7 @@ use model::limits::ModelLimits;
 use parsers::ParserLimits;
 use prompt::PromptLimits;
 use server::accept::largest_body;
-use server::{HttpLimits, Limits};
+use server::{HttpLimits, ServerLimits};
 
 use super::access::AccessArguments;
 use super::config::ConfigArguments;
@@ -109,7 +109,7 @@ impl ServeArguments {
     }
 
     /// Defaults for requests under these limits, with this seal.
-    pub(super) fn defaults(&self, limits: &Limits, seal: Seal) -> anyhow::Result<Defaults> {
+    pub(super) fn defaults(&self, limits: &ServerLimits, seal: Seal) -> anyhow::Result<Defaults> {
         Ok(Defaults {
             template_arguments: self.template_argument.clone(),
             reasoning_events: self.reasoning_events,
@@ -122,7 +122,7 @@ impl ServeArguments {
     }
 
     /// The limits, with what `owners` of keys share.
-    pub(super) fn limits(&self, owners: usize) -> anyhow::Result<Limits> {
+    pub(super) fn limits(&self, owners: usize) -> anyhow::Result<ServerLimits> {
         let (http, request) = (self.http_limits.0.clone(), self.request_limits.0.clone());
         let model = ModelLimits {
             accounts: self.account_limits.0.clone(),
@@ -145,6 +145,6 @@ impl ServeArguments {
             model.accounts.memory >> 20,
             largest >> 20
         );
-        Ok(Limits { http, request, model, mcp: self.mcp.limits() })
+        Ok(ServerLimits { http, request, model, mcp: self.mcp.limits() })
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use store::{
-    Budget, Chunk, End, Events, Item, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store,
+    Budget, Chunk, End, Events, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem,
     Synchronous, Target,
 };
 
@@ -43,12 +43,12 @@ fn owner() -> Owner {
 }
 
 fn new(id: String, link: Link) -> NewResponse {
-    let input = vec![Item { id: format!("msg_{id}"), body: vec![b'i'; 400] }];
+    let input = vec![StoredItem { id: format!("msg_{id}"), body: vec![b'i'; 400] }];
     NewResponse { id, link, request: vec![b'r'; 600], input }
 }
 
 async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
-    let output = vec![Item { id: format!("msg_o{}", lease.id()), body: vec![b'o'; 1200] }];
+    let output = vec![StoredItem { id: format!("msg_o{}", lease.id()), body: vec![b'o'; 1200] }];
     let end = End { status: Status::Completed, result: vec![b'e'; 600], output, last };
     store.finish(Target::Lease(lease), end).await.unwrap();
 }

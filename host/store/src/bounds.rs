@@ -65,7 +65,7 @@ impl Default for Bounds {
 
 /// The time: the system's, or one that a test sets.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Option<Arc<ManualTime>>);
+pub struct TimeSource(Option<Arc<ManualTime>>);
 
 #[derive(Debug)]
 struct ManualTime {
@@ -73,7 +73,7 @@ struct ManualTime {
     elapsed: AtomicU64,
 }
 
-impl Clock {
+impl TimeSource {
     /// A clock that stands still until it is advanced.
     pub fn manual(start: Millis) -> Self {
         Self(Some(Arc::new(ManualTime { date: start.into(), elapsed: 0.into() })))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Error, Result};
+use crate::{Result, StoreError};
 
 /// Account that pays for reads. A transaction of the store calls it on a thread of the store.
 pub trait Payer: Send + Sync {
@@ -25,7 +25,7 @@ impl Budget {
     /// Pays for `bytes` before they are read.
     pub(crate) fn pay(&self, bytes: u64) -> Result<()> {
         let is_paid = self.0.as_ref().is_none_or(|payer| payer.pay(bytes));
-        if is_paid { Ok(()) } else { Err(Error::Unpaid) }
+        if is_paid { Ok(()) } else { Err(StoreError::Unpaid) }
     }
 
     /// Runs `work`, whose CPU time is charged.

@@ -2,7 +2,7 @@
 //! the caller's task, not by the writer.
 
 use crate::bounds::CHUNK_BYTES;
-use crate::{Chunk, Error, Result};
+use crate::{Chunk, Result, StoreError};
 
 /// A chunk as a row has it.
 pub(crate) struct Packed {
@@ -41,7 +41,7 @@ pub(crate) fn pack(chunk: Chunk) -> Result<Vec<Packed>> {
 fn compress(first: u64, next: u64, raw: &[u8]) -> Result<Packed> {
     let length = u32::try_from(raw.len()).map_err(|_| broken("a chunk is longer than 4 GiB"))?;
     let mut body = length.to_le_bytes().to_vec();
-    body.extend(zstd::bulk::compress(raw, LEVEL).map_err(|e| Error::Unavailable(e.to_string()))?);
+    body.extend(zstd::bulk::compress(raw, LEVEL).map_err(|e| StoreError::Unavailable(e.to_string()))?);
     Ok(Packed { first, last: next - 1, body })
 }
 
@@ -49,7 +49,7 @@ fn compress(first: u64, next: u64, raw: &[u8]) -> Result<Packed> {
 pub(crate) fn unpack(body: &[u8]) -> Result<Vec<Vec<u8>>> {
     let (length, compressed) = body.split_first_chunk().ok_or_else(|| broken("a stored chunk is cut"))?;
     let raw = zstd::bulk::decompress(compressed, u32::from_le_bytes(*length) as usize)
-        .map_err(|e| Error::Unavailable(format!("a stored chunk: {e}")))?;
+        .map_err(|e| StoreError::Unavailable(format!("a stored chunk: {e}")))?;
     let mut rest = raw.as_slice();
     let mut events = Vec::new();
     while let Some((length, tail)) = rest.split_first_chunk() {
@@ -62,6 +62,6 @@ pub(crate) fn unpack(body: &[u8]) -> Result<Vec<Vec<u8>>> {
     Ok(events)
 }
 
-fn broken(what: &str) -> Error {
-    Error::Unavailable(what.to_owned())
+fn broken(what: &str) -> StoreError {
+    StoreError::Unavailable(what.to_owned())
 }

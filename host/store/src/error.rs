@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 /// Why a transaction wasn't made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum StoreError {
     /// Unknown, another owner's, deleted or expired: these are the same. A parent that runs or
     /// failed, too.
     #[error("not found")]
@@ -77,7 +77,7 @@ pub enum TooLong {
 }
 
 /// The result of a transaction.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Why a store wasn't opened: one line, with what to do.
 #[derive(Debug, thiserror::Error)]

@@ -15,15 +15,15 @@ mod sqlite;
 mod store;
 mod types;
 
-pub use self::bounds::{Bounds, Clock, ITEM_BYTES, ROW_BYTES};
+pub use self::bounds::{Bounds, ITEM_BYTES, ROW_BYTES, TimeSource};
 pub use budget::{Budget, Payer};
-pub use error::{Error, Full, OpenCause, OpenError, Result, TooLong};
+pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
 pub use limits::StoreLimits;
-pub use records::{Evicted, Purge, Record, Stats};
-pub use sqlite::{Options, Schema, Sqlite, Synchronous, backup, is_in_use};
+pub use records::{Evicted, ExportedRecord, Purge, Stats};
+pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use};
 pub use store::{Reply, Store};
 pub use types::{
-    Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item, Items,
-    Lease, Link, Millis, NewCompletion, NewResponse, Order, Outcome, Owner, Page, Response, Side, State,
-    Status, Tag, Target,
+    Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,
+    Finished, Items, Lease, Link, Millis, NewCompletion, NewResponse, Order, Owner, Page, Response, Side,
+    State, Status, StoredConversation, StoredItem, Target,
 };

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::{Completion, Conversation, Item, Millis, Owner, Response};
+use crate::{Completion, Millis, Owner, Response, StoredConversation, StoredItem};
 
 /// What is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,11 +59,11 @@ pub struct Purge {
 
 /// An exported record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum ExportedRecord {
     /// A response with its own input.
-    Response(Owner, Response, Vec<Item>),
+    Response(Owner, Response, Vec<StoredItem>),
     /// A chat completion with its messages.
-    Completion(Owner, Completion, Vec<Item>),
+    Completion(Owner, Completion, Vec<StoredItem>),
     /// A conversation with its items.
-    Conversation(Owner, Conversation, Vec<Item>),
+    Conversation(Owner, StoredConversation, Vec<StoredItem>),
 }

@@ -2,21 +2,22 @@
 //! what it did is committed.
 //!
 //! Invariant: nothing of one owner is visible to another; foreign ids are
-//! [`Error::NotFound`](crate::Error::NotFound) like unknown ones.
+//! [`StoreError::NotFound`](crate::StoreError::NotFound) like unknown ones.
 
 use std::pin::Pin;
 
-use crate::records::{Evicted, Purge, Record, Stats};
+use crate::records::{Evicted, ExportedRecord, Purge, Stats};
 use crate::{
-    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Finished, Item,
-    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, Tag, Target,
+    Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Finished,
+    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, StoredConversation,
+    StoredItem, Target,
 };
 
 /// The answer of a transaction, when polled.
 pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// Responses, conversations and event logs. What is read for somebody is paid for by a [`Budget`] before
-/// it is read; one that can't is [`Error::Unpaid`](crate::Error::Unpaid).
+/// it is read; one that can't is [`StoreError::Unpaid`](crate::StoreError::Unpaid).
 ///
 /// ```
 /// # use store::{Sqlite, Options, Store, Owner, NewResponse, Link, End, Status, Finished};
@@ -38,7 +39,7 @@ pub trait Store: Send + Sync {
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()>;
     /// Adds finished items to the output of a foreground response that runs, behind the `first` that
     /// it has. They are its output if its host is lost.
-    fn add_output(&self, lease: &Lease, first: u64, items: Vec<Item>) -> Reply<()>;
+    fn add_output(&self, lease: &Lease, first: u64, items: Vec<StoredItem>) -> Reply<()>;
     /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free
     /// again.
     fn finish(&self, target: Target, end: End) -> Reply<Finished>;
@@ -51,7 +52,7 @@ pub trait Store: Send + Sync {
     fn items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
     /// For each id the newest item that has it in the owner's responses, else in the owner's
     /// conversations; none where it is unknown. An id that is named again is paid for again.
-    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<Item>>>;
+    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<StoredItem>>>;
     /// Events behind this number, or from the first on. At most a few chunks: ask again until
     /// `end`.
     fn events_after(&self, owner: &Owner, id: &str, after: Option<u64>) -> Reply<Events>;
@@ -65,24 +66,24 @@ pub trait Store: Send + Sync {
         owner: &Owner,
         id: &str,
         metadata: Vec<u8>,
-        items: Vec<Item>,
-    ) -> Reply<Conversation>;
+        items: Vec<StoredItem>,
+    ) -> Reply<StoredConversation>;
     /// A conversation.
-    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Conversation>;
+    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<StoredConversation>;
     /// Replaces a conversation's metadata.
-    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation>;
+    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<StoredConversation>;
     /// Deletes a conversation and its entries. Its responses stay.
     fn conversation_delete(&self, owner: &Owner, id: &str) -> Reply<()>;
     /// Adds items at a conversation's end.
-    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()>;
+    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<StoredItem>) -> Reply<()>;
     /// A conversation's items.
     fn conversation_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
     /// Number of a conversation's items.
     fn conversation_len(&self, owner: &Owner, id: &str) -> Reply<u64>;
     /// The newest item of this id in a conversation.
-    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<Item>;
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<StoredItem>;
     /// Removes that item.
-    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation>;
+    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<StoredConversation>;
 
     /// Stores a chat completion, which runs at once. Responses never see it, nor its messages.
     fn completion_create(&self, owner: &Owner, new: NewCompletion) -> Reply<Lease>;
@@ -92,12 +93,12 @@ pub trait Store: Send + Sync {
     fn completion_list(
         &self,
         owner: &Owner,
-        tags: Vec<Tag>,
+        tags: Vec<CompletionTag>,
         page: Page,
         budget: Budget,
     ) -> Reply<Completions>;
     /// Replaces a chat completion's tags.
-    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<()>;
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<CompletionTag>) -> Reply<()>;
     /// A chat completion's messages.
     fn completion_items(&self, owner: &Owner, id: &str, page: Page, budget: Budget) -> Reply<Items>;
     /// Deletes a chat completion.
@@ -126,5 +127,5 @@ pub trait Store: Send + Sync {
     fn check(&self) -> Reply<Vec<String>>;
     /// The stored records one by one: the first one behind `after`, which is 0 at first. Returns
     /// its number, to ask with again.
-    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, Record)>>;
+    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, ExportedRecord)>>;
 }

@@ -28,7 +28,7 @@ impl Owner {
 
 /// Part of a response's input or output, or of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct StoredItem {
     /// Id, chosen by the caller. It may occur again, since clients send items back.
     pub id: String,
     /// The item itself.
@@ -70,7 +70,7 @@ pub struct NewResponse {
     /// What is needed to run it and to show it: the caller's own format.
     pub request: Vec<u8>,
     /// Its own input, without that of what it continues.
-    pub input: Vec<Item>,
+    pub input: Vec<StoredItem>,
 }
 
 /// The right to write to one running response. Every write names host and epoch: who lost the lease
@@ -135,14 +135,14 @@ pub struct End {
     pub result: Vec<u8>,
     /// Items that the model wrote. Those that `Store::add_output` stored are the first of them, and
     /// stay as they are.
-    pub output: Vec<Item>,
+    pub output: Vec<StoredItem>,
     /// Last events of a background response.
     pub last: Option<Chunk>,
 }
 
 /// A response that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EndedResponse {
     /// How.
     pub status: Status,
     /// When.
@@ -150,7 +150,7 @@ pub struct Outcome {
     /// [`End::result`].
     pub result: Vec<u8>,
     /// [`End::output`].
-    pub output: Vec<Item>,
+    pub output: Vec<StoredItem>,
 }
 
 /// How far a response is.
@@ -161,7 +161,7 @@ pub enum State {
     /// It runs.
     Running,
     /// It ended.
-    Ended(Outcome),
+    Ended(EndedResponse),
 }
 
 /// A stored response.
@@ -205,7 +205,7 @@ pub struct ContextItem {
     /// Whether it was input or output; none for a conversation's entry.
     pub side: Option<Side>,
     /// The item.
-    pub item: Item,
+    pub item: StoredItem,
 }
 
 /// The order of a list.
@@ -251,7 +251,7 @@ impl Page {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Items {
     /// Its items.
-    pub data: Vec<Item>,
+    pub data: Vec<StoredItem>,
     /// Whether more follow.
     pub more: bool,
 }
@@ -274,7 +274,7 @@ pub enum Events {
 
 /// A stored conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conversation {
+pub struct StoredConversation {
     /// Its id.
     pub id: String,
     /// When it was created.
@@ -285,7 +285,7 @@ pub struct Conversation {
 
 /// A name and value by which a chat completion is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub struct CompletionTag {
     /// The name. A completion has each name once.
     pub name: String,
     /// The value.
@@ -299,9 +299,9 @@ pub struct NewCompletion {
     /// Id, unique among its owner's responses and completions.
     pub id: String,
     /// What it is listed by.
-    pub tags: Vec<Tag>,
+    pub tags: Vec<CompletionTag>,
     /// Its messages.
-    pub input: Vec<Item>,
+    pub input: Vec<StoredItem>,
 }
 
 /// A stored chat completion.
@@ -310,7 +310,7 @@ pub struct Completion {
     /// Its id.
     pub id: String,
     /// What it is listed by.
-    pub tags: Vec<Tag>,
+    pub tags: Vec<CompletionTag>,
     /// [`End::result`].
     pub result: Vec<u8>,
 }

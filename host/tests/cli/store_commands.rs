@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use store::{
-    End, Item, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store as _, Tag, Target,
+    CompletionTag, End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store as _,
+    StoredItem, Target,
 };
 
 use super::serve_switches::{Serving, serve, text};
@@ -38,8 +39,8 @@ fn refused(file: &Path, command: &[&str]) -> String {
     error
 }
 
-fn item(id: &str, body: &str) -> Item {
-    Item { id: id.to_owned(), body: body.into() }
+fn item(id: &str, body: &str) -> StoredItem {
+    StoredItem { id: id.to_owned(), body: body.into() }
 }
 
 /// A store with two responses of alice, the second of which continues the first, a chat completion
@@ -58,7 +59,7 @@ fn filled(folder: &tempfile::TempDir) -> PathBuf {
             let end = End { status: Status::Completed, result: b"{}".to_vec(), output, last: None };
             store.finish(Target::Lease(lease), end).await.expect("stored");
         }
-        let tags = vec![Tag { name: "model".to_owned(), value: "m".to_owned() }];
+        let tags = vec![CompletionTag { name: "model".to_owned(), value: "m".to_owned() }];
         let input = vec![item("0", r#"{"role": "user"}"#)];
         let new = NewCompletion { id: "chatcmpl_1".to_owned(), tags, input };
         let lease = store.completion_create(&Owner::new("carol"), new).await.expect("stored");

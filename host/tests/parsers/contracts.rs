@@ -7,7 +7,7 @@ use std::sync::Arc;
 use contract::{FinishReason, Op, Request, Route, Run, Step};
 use parsers::{ContractVersion, ParserLimits, Plugin, PluginSource, Runtime, build_sections};
 use turn::{
-    Binding, Item, ItemHead, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold,
+    Binding, FoldedItem, ItemHead, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, counted_call_ids, fold,
 };
 
 use crate::guests::{DRAFT, Export, exporting, guest, with_section};
@@ -98,8 +98,9 @@ fn call_ids(texts: &[&str]) -> (Vec<String>, TurnEnd, Option<String>) {
     }
     let end = turn.finish(FinishReason::Stop, None, &mut events);
     let fault = turn.fault().map(contract::Fault::in_full);
-    let id =
-        |item: Item| if let ItemHead::ToolCall { call_id, .. } = item.head { Some(call_id) } else { None };
+    let id = |item: FoldedItem| {
+        if let ItemHead::ToolCall { call_id, .. } = item.head { Some(call_id) } else { None }
+    };
     (fold(events).expect("a well-formed turn").into_iter().filter_map(id).collect(), end, fault)
 }
 

@@ -7,7 +7,8 @@ use contract::{FinishReason, Request, ToolKind};
 use parsers::ParserLimits;
 use parsers::{PluginSource, Runtime};
 use turn::{
-    Binding, Item, ItemStatus, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold, values,
+    Binding, FoldedItem, ItemStatus, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold,
+    values,
 };
 
 /// Size of the arguments in one delta: what a parser reads in five milliseconds is far less.
@@ -17,7 +18,7 @@ const STRINGS: usize = 20_000;
 
 /// The only item of a turn that the model writes in one delta, read by the shipped parser of this
 /// name.
-fn in_one_delta(name: &str, output: &str) -> Item {
+fn in_one_delta(name: &str, output: &str) -> FoldedItem {
     let runtime = Runtime::new(&ParserLimits::default()).expect("wasmtime works here");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name).with_extension("wasm");
     let plugin = runtime.load(&PluginSource::File(file), &[]).expect("a shipped parser");

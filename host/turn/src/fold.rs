@@ -8,7 +8,7 @@ use super::event::{ItemHead, ItemStatus, TurnEvent};
 
 /// A closed item with all its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct FoldedItem {
     /// Kind of the item and its fixed fields.
     pub head: ItemHead,
     /// All text of the item.
@@ -44,7 +44,7 @@ impl fmt::Display for FoldError {
 impl Error for FoldError {}
 
 /// Folds the events of a whole turn into its items.
-pub fn fold(events: impl IntoIterator<Item = TurnEvent>) -> Result<Vec<Item>, FoldError> {
+pub fn fold(events: impl IntoIterator<Item = TurnEvent>) -> Result<Vec<FoldedItem>, FoldError> {
     let mut items = Vec::new();
     let mut open: Option<(ItemHead, String)> = None;
     for (at, event) in events.into_iter().enumerate() {
@@ -55,7 +55,7 @@ pub fn fold(events: impl IntoIterator<Item = TurnEvent>) -> Result<Vec<Item>, Fo
             TurnEvent::Text(delta) => open.as_mut().ok_or(FoldError::Outside(at))?.1.push_str(&delta),
             TurnEvent::Close(status) => {
                 let (head, text) = open.take().ok_or(FoldError::Outside(at))?;
-                items.push(Item { head, text, status });
+                items.push(FoldedItem { head, text, status });
             }
         }
     }

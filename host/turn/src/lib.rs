@@ -48,7 +48,7 @@ pub use driver::Turn;
 pub use event::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use events::TurnEvents;
 pub use flow::Flow;
-pub use fold::{FoldError, Item, fold};
+pub use fold::{FoldError, FoldedItem, fold};
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use preset::{HoldRule, PresetRoute};
 pub use settings::{AllowedCalls, DraftCalls, FaultPolicy, TurnSettings};

@@ -1,9 +1,9 @@
 //! Conversion of numbers to another type, when weights are loaded.
 
 use crate::check::THREADS;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "cast.cu", text: include_str!("../cast.cu") };
+static SOURCE: KernelSource = KernelSource { name: "cast.cu", text: include_str!("../cast.cu") };
 
 /// Type of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

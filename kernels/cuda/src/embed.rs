@@ -1,9 +1,9 @@
 //! Rows of the embedding for the tokens of a step.
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "embed.cu", text: include_str!("../embed.cu") };
+static SOURCE: KernelSource = KernelSource { name: "embed.cu", text: include_str!("../embed.cu") };
 
 /// Token id that stands for the last sample of the row's lane, which lies on the device and isn't
 /// known to the host yet.

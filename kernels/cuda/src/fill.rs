@@ -3,9 +3,9 @@
 use seeded::SplitMix64;
 
 use crate::check::THREADS;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "fill.cu",
     text: concat!(
         "#line 1 \"mxfp4.cuh\"\n",

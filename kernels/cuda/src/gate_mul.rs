@@ -3,9 +3,9 @@
 use ops::GateActivation;
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "gate_mul.cu", text: include_str!("../gate_mul.cu") };
+static SOURCE: KernelSource = KernelSource { name: "gate_mul.cu", text: include_str!("../gate_mul.cu") };
 
 /// `out = activation(gate) * up`.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,10 @@
 //! Gathers rows of a matrix by their indices.
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "gather_rows.cu", text: include_str!("../gather_rows.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "gather_rows.cu", text: include_str!("../gather_rows.cu") };
 
 /// `out[i] = x[indices[i]]`.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 
-use crate::{Defines, DevicePtr, Source, Variant};
+use crate::{Defines, DevicePtr, KernelSource, Variant};
 
 /// Greatest number of arguments of a kernel.
 pub const MAX_ARGS: usize = 24;
@@ -12,7 +12,7 @@ pub const MAX_ARGS: usize = 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelId {
     /// File that has the kernel.
-    pub source: &'static Source,
+    pub source: &'static KernelSource,
     /// Constants that the file is compiled with.
     pub defines: Defines,
     /// Name of the kernel's function in the file.

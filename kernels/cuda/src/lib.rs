@@ -54,6 +54,6 @@ pub use pointer::DevicePtr;
 pub use qk_norm_rope_write::{QkNormRopeWrite, kv_index};
 pub use rms_norm::RmsNorm;
 pub use sampling::{DrawRow, EditRow, MAX_TOP, Reference, Sample, SampledRow, sample_reference};
-pub use source::{Arch, Defines, Source, Variant, kernel_names};
+pub use source::{Arch, Defines, KernelSource, Variant, kernel_names};
 pub use tolerance::Tolerance;
 pub use variants::variants;

@@ -4,10 +4,10 @@
 use ops::{HeadNorms, QkvShape, QueryScaling};
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant, size};
 
-static SOURCE: Source =
-    Source { name: "qk_norm_rope_write.cu", text: include_str!("../qk_norm_rope_write.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "qk_norm_rope_write.cu", text: include_str!("../qk_norm_rope_write.cu") };
 
 /// Norms and rotates the query heads in `qkv` in place; norms and rotates the key heads, and writes
 /// keys and values to the rows' slots. Keys and values in `qkv` itself stay as they were.

@@ -1,11 +1,11 @@
 //! RMS norm of rows of the residual stream, and of what is added to it.
 
-use ops::Store;
+use ops::StoreMode;
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "rms_norm.cu", text: include_str!("../rms_norm.cu") };
+static SOURCE: KernelSource = KernelSource { name: "rms_norm.cu", text: include_str!("../rms_norm.cu") };
 
 /// `out = x / sqrt(mean(x²) + eps) * weight`, per row, or `out += …`.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub struct RmsNorm {
     /// `[rows, cols]`: bf16 that is replaced, or f32 that is added to.
     pub out: DevicePtr,
     /// Which of the two.
-    pub store: Store,
+    pub store: StoreMode,
     /// Rows.
     pub rows: u32,
     /// Width of a row.
@@ -43,13 +43,14 @@ impl RmsNorm {
         }
     }
 
-    fn variant(store: Store, width: u32) -> Variant {
-        let add = u32::from(store == Store::Accumulate);
+    fn variant(store: StoreMode, width: u32) -> Variant {
+        let add = u32::from(store == StoreMode::Accumulate);
         Variant { source: &SOURCE, defines: Defines::new(&[("ADD", add), ("WIDTH", width)]) }
     }
 
     pub(crate) fn variants() -> Vec<Variant> {
-        let both = |width| [Store::Overwrite, Store::Accumulate].map(|store| Self::variant(store, width));
+        let both =
+            |width| [StoreMode::Overwrite, StoreMode::Accumulate].map(|store| Self::variant(store, width));
         [1, 8].into_iter().flat_map(both).collect()
     }
 }

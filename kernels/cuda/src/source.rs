@@ -16,28 +16,28 @@ const PRELUDE: &str = include_str!("../prelude.cuh");
 
 /// A file of kernels, identified by its name.
 #[derive(Debug)]
-pub struct Source {
+pub struct KernelSource {
     /// Name of the file.
     pub name: &'static str,
     /// Text of the file, without the prelude.
     pub text: &'static str,
 }
 
-impl PartialEq for Source {
+impl PartialEq for KernelSource {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Source {}
+impl Eq for KernelSource {}
 
-impl Hash for Source {
+impl Hash for KernelSource {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
 }
 
-impl Source {
+impl KernelSource {
     /// Names of the file's kernels, in order.
     pub fn entries(&self) -> Vec<&'static str> {
         kernel_names(self.text)
@@ -103,7 +103,7 @@ impl fmt::Debug for Defines {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// File of the kernels.
-    pub source: &'static Source,
+    pub source: &'static KernelSource,
     /// Constants of this variant.
     pub defines: Defines,
 }

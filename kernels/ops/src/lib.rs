@@ -32,4 +32,4 @@ pub use gate::GateActivation;
 pub use mla::MlaShape;
 pub use norm::{HeadNorms, Norm};
 pub use short_conv::{ShortConvShape, ShortConvWeights};
-pub use store::Store;
+pub use store::StoreMode;

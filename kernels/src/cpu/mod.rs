@@ -39,7 +39,7 @@ mod states;
 mod sync;
 
 pub use activation::{Columns, gate_mul, gate_mul_columns, sigmoid_mul, soft_cap};
-pub use attention::{AttentionParams, Sequence, attention};
+pub use attention::{AttentionParams, SequenceRows, attention};
 pub use clamped_swiglu::clamped_swiglu;
 pub use delta::{DeltaLayer, gated_delta};
 pub use embed::embed;

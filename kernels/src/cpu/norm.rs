@@ -1,7 +1,7 @@
 //! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale;
 //! all in f32, squares summed in sixteen lanes.
 
-use ops::{Norm, Store};
+use ops::{Norm, StoreMode};
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -16,7 +16,7 @@ const ROWS: usize = 8;
 ///
 /// # Panics
 /// If the sizes don't fit each other.
-pub fn rms_norm(cpu: &Cpu, x: &[f32], norm: Norm<&[f32]>, store: Store, out: &mut [f32]) {
+pub fn rms_norm(cpu: &Cpu, x: &[f32], norm: Norm<&[f32]>, store: StoreMode, out: &mut [f32]) {
     let cols = norm.weight.len();
     assert!(x.len() == out.len() && x.len().is_multiple_of(cols), "rows of rms_norm");
     let rows = x.len() / cols;
@@ -34,7 +34,7 @@ pub fn rms_norm(cpu: &Cpu, x: &[f32], norm: Norm<&[f32]>, store: Store, out: &mu
 struct Rows<'a> {
     x: &'a [f32],
     norm: Norm<&'a [f32]>,
-    store: Store,
+    store: StoreMode,
     out: &'a mut [f32],
 }
 
@@ -45,8 +45,8 @@ impl Kernel for Rows<'_> {
         let cols = weight.len();
         for (x, out) in self.x.chunks_exact(cols).zip(self.out.chunks_exact_mut(cols)) {
             match self.store {
-                Store::Overwrite => scale_row(lanes, x, weight, eps, out),
-                Store::Accumulate => add_scaled_row(lanes, x, weight, eps, out),
+                StoreMode::Overwrite => scale_row(lanes, x, weight, eps, out),
+                StoreMode::Accumulate => add_scaled_row(lanes, x, weight, eps, out),
             }
         }
     }

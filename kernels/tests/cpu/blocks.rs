@@ -11,7 +11,7 @@ use kernels::cpu::{
     grouped_linear, linear, linear_reference,
 };
 use kernels::ggml::BlockType;
-use ops::Store;
+use ops::StoreMode;
 
 use crate::quantized::rounded;
 
@@ -162,7 +162,7 @@ fn nvfp4_values_have_the_factor_of_the_matrix() {
     let x = values(weights.cols, 1);
     let of = |matrix: Matrix<'_>| {
         let mut out = vec![0.0; 20];
-        linear(&Cpu::new(1), &x, &[matrix], None, Store::Overwrite, &mut out);
+        linear(&Cpu::new(1), &x, &[matrix], None, StoreMode::Overwrite, &mut out);
         out
     };
     let one = weights.packed(&Cpu::new(1)).unwrap();
@@ -231,7 +231,7 @@ fn a_linear_layer_sums_up_the_rounded_inputs() {
             let weight = Matrix::new(Elements::Quantized(&packed), n, k);
             for isa in Isa::available() {
                 let mut out = vec![0.5; rows * n];
-                linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), Store::Accumulate, &mut out);
+                linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), StoreMode::Accumulate, &mut out);
                 for (i, got) in out.iter().enumerate() {
                     let (m, j) = (i / n, i % n);
                     let products = inputs[m * k..][..k].iter().zip(&all[j * k..][..k]);
@@ -255,7 +255,7 @@ fn blocks_as_stored_take_inputs_in_f32() {
         let wanted = linear_reference(&x, &stored);
         for isa in Isa::available() {
             let mut out = vec![0.0; rows * 20];
-            linear(&Cpu::with_isa(1, isa), &x, &[stored], None, Store::Overwrite, &mut out);
+            linear(&Cpu::with_isa(1, isa), &x, &[stored], None, StoreMode::Overwrite, &mut out);
             let scale = wanted.iter().fold(0.0f64, |most, x| most.max(x.abs()));
             for (got, wanted) in out.iter().zip(&wanted) {
                 assert!((f64::from(*got) - wanted).abs() < 1e-5 * scale, "{} {got} {wanted}", kind.name());
@@ -276,14 +276,20 @@ fn sets_agree_and_rows_are_equal_alone_or_together() {
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(3, isa);
             let mut all = vec![0.0; rows * n];
-            linear(&cpu, &x, &[weight], None, Store::Overwrite, &mut all);
+            linear(&cpu, &x, &[weight], None, StoreMode::Overwrite, &mut all);
             let of = |rows| Group { rows, parts: vec![weight], bias: None };
             let mut grouped = vec![0.0; rows * n];
-            grouped_linear(&cpu, &x, &[of(0..13), of(13..29), of(29..rows)], Store::Overwrite, &mut grouped);
+            grouped_linear(
+                &cpu,
+                &x,
+                &[of(0..13), of(13..29), of(29..rows)],
+                StoreMode::Overwrite,
+                &mut grouped,
+            );
             assert_eq!(all, grouped, "{} {}", kind.name(), isa.name());
             for row in 0..rows {
                 let mut alone = vec![0.0; n];
-                linear(&cpu, &x[row * k..][..k], &[weight], None, Store::Overwrite, &mut alone);
+                linear(&cpu, &x[row * k..][..k], &[weight], None, StoreMode::Overwrite, &mut alone);
                 assert_eq!(alone, all[row * n..][..n], "{} {} row {row}", kind.name(), isa.name());
             }
             // Portable code rounds a multiply-add twice.

@@ -7,7 +7,7 @@ use kernels::cpu::{
     Cpu, Elements, Fp8Blocks, Group, InputRounding, Isa, Matrix, Mxfp4, RepackedMatrix, embed,
     grouped_linear, linear, linear_reference,
 };
-use ops::Store;
+use ops::StoreMode;
 
 /// Number of codes that one load takes.
 const LOAD: usize = 32;
@@ -35,7 +35,7 @@ proptest! {
             let (top, bottom) = (linear_reference(&x, &parts[0]), linear_reference(&x, &parts[1]));
             for isa in Isa::available() {
                 let mut out = vec![0.5; rows * n];
-                linear(&Cpu::with_isa(1, isa), &x, &parts, Some(&bias), Store::Accumulate, &mut out);
+                linear(&Cpu::with_isa(1, isa), &x, &parts, Some(&bias), StoreMode::Accumulate, &mut out);
                 for (i, got) in out.iter().enumerate() {
                     let (m, j) = (i / n, i % n);
                     let sum = if j < first { top[m * first + j] } else { bottom[m * (n - first) + j - first] };
@@ -89,8 +89,8 @@ fn packed_weights_equal_their_widened_values_bitwise() {
             for isa in Isa::available() {
                 let (mut out, mut wanted) = (vec![0.0; rows * n], vec![0.0; rows * n]);
                 let cpu = Cpu::with_isa(2, isa);
-                linear(&cpu, &x, &[matrix], None, Store::Overwrite, &mut out);
-                linear(&cpu, &x, &[plain], None, Store::Overwrite, &mut wanted);
+                linear(&cpu, &x, &[matrix], None, StoreMode::Overwrite, &mut out);
+                linear(&cpu, &x, &[plain], None, StoreMode::Overwrite, &mut wanted);
                 assert_eq!(out, wanted, "{} {n}", isa.name());
             }
         }
@@ -112,8 +112,8 @@ fn mxfp4_with_rounded_inputs_equals_its_bf16_bitwise() {
             let x = &x[..rows * COLS];
             let (mut out, mut wanted) = (vec![0.0; rows * n], vec![0.0; rows * n]);
             let cpu = Cpu::with_isa(2, isa);
-            linear(&cpu, x, &[matrix], None, Store::Overwrite, &mut out);
-            linear(&cpu, x, &[plain], None, Store::Overwrite, &mut wanted);
+            linear(&cpu, x, &[matrix], None, StoreMode::Overwrite, &mut out);
+            linear(&cpu, x, &[plain], None, StoreMode::Overwrite, &mut wanted);
             let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&out), bits(&wanted), "{} {n} {rows}", isa.name());
         }
@@ -133,13 +133,13 @@ fn fp8_rounded_inputs_are_near_and_same_in_any_batch() {
         for isa in Isa::available() {
             let (one, all) = (Cpu::with_isa(1, isa), Cpu::with_isa(2, isa));
             let mut out = vec![0.0; 70 * n];
-            linear(&all, &x, &[matrix], None, Store::Overwrite, &mut out);
+            linear(&all, &x, &[matrix], None, StoreMode::Overwrite, &mut out);
             for (got, wanted) in out.iter().zip(&wanted) {
                 assert!((f64::from(*got) - wanted).abs() < 1e-5 * largest, "{} {got} {wanted}", isa.name());
             }
             for rows in [1, 2, 3, 8] {
                 let mut few = vec![0.0; rows * n];
-                linear(&one, &x[..rows * COLS], &[matrix], None, Store::Overwrite, &mut few);
+                linear(&one, &x[..rows * COLS], &[matrix], None, StoreMode::Overwrite, &mut few);
                 assert_eq!(few, out[..rows * n], "{} {n} {rows}", isa.name());
             }
         }
@@ -156,11 +156,11 @@ fn fp8_codes_are_exact_in_registers_and_in_memory() {
     let ones: Vec<f32> = (0..k * k).map(|i| if i / k == i % k { 1.0 } else { 0.0 }).collect();
     for isa in Isa::available() {
         let mut out = vec![0.0; k * n];
-        linear(&Cpu::with_isa(1, isa), &ones, &[matrix], None, Store::Overwrite, &mut out);
+        linear(&Cpu::with_isa(1, isa), &ones, &[matrix], None, StoreMode::Overwrite, &mut out);
         for (row, out) in out.chunks(n).enumerate() {
             let mut alone = vec![0.0; n];
             let one = &ones[row * k..][..k];
-            linear(&Cpu::with_isa(1, isa), one, &[matrix], None, Store::Overwrite, &mut alone);
+            linear(&Cpu::with_isa(1, isa), one, &[matrix], None, StoreMode::Overwrite, &mut alone);
             let wanted: Vec<f32> = (0..n).map(|col| matrix.elements().get(col * k + row)).collect();
             assert_eq!((out, &alone[..]), (&wanted[..], &wanted[..]), "{} column {row}", isa.name());
         }
@@ -180,11 +180,11 @@ fn row_groups_have_their_own_weights_and_others_stay() {
     for isa in Isa::available() {
         let cpu = Cpu::with_isa(3, isa);
         let mut out = vec![7.0; 9 * n];
-        grouped_linear(&cpu, &x, &groups, Store::Overwrite, &mut out);
+        grouped_linear(&cpu, &x, &groups, StoreMode::Overwrite, &mut out);
         for Group { rows, parts, bias } in &groups {
             let mut alone = vec![0.0; rows.len() * n];
             let x = &x[rows.start * k..rows.end * k];
-            linear(&cpu, x, parts, *bias, Store::Overwrite, &mut alone);
+            linear(&cpu, x, parts, *bias, StoreMode::Overwrite, &mut alone);
             assert_eq!(alone, out[rows.start * n..rows.end * n], "{}", isa.name());
         }
         assert!(out[2 * n..3 * n].iter().chain(&out[8 * n..]).all(|x| (x - 7.0).abs() < f32::EPSILON));
@@ -205,7 +205,7 @@ fn repacked_weights_keep_values_and_reference_sums() {
         for isa in Isa::available() {
             let (mut out, mut row) = (vec![0.5; 70 * n], vec![0.0; k]);
             let cpu = Cpu::with_isa(2, isa);
-            linear(&cpu, &x, &[matrix], Some(&bias), Store::Accumulate, &mut out);
+            linear(&cpu, &x, &[matrix], Some(&bias), StoreMode::Accumulate, &mut out);
             for (i, (got, wanted)) in out.iter().zip(&wanted).enumerate() {
                 let wanted = 0.5 + wanted + f64::from(bias[i % n]);
                 assert!((f64::from(*got) - wanted).abs() < 1e-5 * largest, "{} {got} {wanted}", isa.name());
@@ -230,14 +230,14 @@ fn row_is_bit_equal_in_any_batch_and_any_threads() {
     ];
     for (isa, weight) in Isa::available().into_iter().flat_map(|isa| weights.map(|weight| (isa, weight))) {
         let mut all = vec![0.0; rows * n];
-        linear(&Cpu::with_isa(3, isa), &x, &[weight], None, Store::Overwrite, &mut all);
+        linear(&Cpu::with_isa(3, isa), &x, &[weight], None, StoreMode::Overwrite, &mut all);
         let one_thread = Cpu::with_isa(1, isa);
         // Tiles of every height.
         let heights = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 15, 16];
         for (first, height) in (0..rows).map(|row| (row, heights[row % heights.len()].min(rows - row))) {
             let mut few = vec![0.0; height * n];
             let x = &x[first * k..][..height * k];
-            linear(&one_thread, x, &[weight], None, Store::Overwrite, &mut few);
+            linear(&one_thread, x, &[weight], None, StoreMode::Overwrite, &mut few);
             assert_eq!(few, all[first * n..][..height * n], "{} rows {first} + {height}", isa.name());
         }
     }

@@ -4,7 +4,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
 use kernels::cpu::{
-    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaWeights, RopeAngles, Sequence, mla_attention,
+    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaWeights, RopeAngles, SequenceRows, mla_attention,
     mla_write,
 };
 use ops::{MlaShape, Norm, reference};
@@ -58,7 +58,7 @@ fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
         let kv = &layer.kv[first * SHAPE.cached_width()..end * SHAPE.cached_width()];
         let norm = Norm { weight: &layer.norm[..], eps: EPS };
         mla_write(cpu, SHAPE, norm, &angles, &slots, (&mut queries, kv), cache.layer_mut(0));
-        let sequence = Sequence { first_row: 0, rows: end - first, context: end, blocks: &layer.blocks };
+        let sequence = SequenceRows { first_row: 0, rows: end - first, context: end, blocks: &layer.blocks };
         let mut out = vec![f32::NAN; (end - first) * SHAPE.heads * SHAPE.value];
         let cache = cache.layer(0);
         mla_attention(cpu, &weights, (&queries, SCALE), &[sequence], cache, &mut scratch, &mut out);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use kernels::cpu::{Cpu, Isa, rms_norm};
-use ops::{Norm, Store, reference};
+use ops::{Norm, StoreMode, reference};
 
 proptest! {
     #[test]
@@ -16,8 +16,8 @@ proptest! {
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(1, isa);
             let (mut out, mut sum) = (vec![f32::NAN; x.len()], vec![1.5; x.len()]);
-            rms_norm(&cpu, &x, norm, Store::Overwrite, &mut out);
-            rms_norm(&cpu, &x, norm, Store::Accumulate, &mut sum);
+            rms_norm(&cpu, &x, norm, StoreMode::Overwrite, &mut out);
+            rms_norm(&cpu, &x, norm, StoreMode::Accumulate, &mut sum);
             for ((a, sum), b) in out.iter().zip(&sum).zip(&wanted) {
                 prop_assert!((f64::from(*a) - b).abs() <= 1e-5 * (1.0 + b.abs()), "{} {a} {b}", isa.name());
                 prop_assert_eq!(sum.to_bits(), (1.5 + a).to_bits(), "{}", isa.name());

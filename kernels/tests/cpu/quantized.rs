@@ -8,7 +8,7 @@ use kernels::cpu::{
     Cpu, Elements, Group, InputRounding, Isa, Matrix, Mxfp4, QuantizeError, QuantizeTo, QuantizedMatrix,
     grouped_linear, linear,
 };
-use ops::Store;
+use ops::StoreMode;
 
 /// Number of neighbours in a row that share a scale.
 const GROUP: usize = 32;
@@ -114,7 +114,7 @@ fn what_is_not_finite_makes_results_that_are_not() {
         x[40] = odd;
         let mut out = vec![0.0; 5];
         let weight = [Matrix::new(Elements::Quantized(&packed), 5, 64)];
-        linear(&Cpu::new(1), &x, &weight, None, Store::Overwrite, &mut out);
+        linear(&Cpu::new(1), &x, &weight, None, StoreMode::Overwrite, &mut out);
         assert!(out.iter().all(|x| x.is_nan()), "{out:?}");
     }
 }
@@ -131,7 +131,7 @@ proptest! {
             let weight = Matrix::new(Elements::Quantized(&packed), n, k);
             for isa in Isa::available() {
                 let mut out = vec![0.5; rows * n];
-                linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), Store::Accumulate, &mut out);
+                linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), StoreMode::Accumulate, &mut out);
                 for (i, got) in out.iter().enumerate() {
                     let (m, j) = (i / n, i % n);
                     let products = (0..k).map(|c| inputs[m * k + c] * f64::from(get(&packed, j * k + c)));
@@ -153,17 +153,17 @@ fn instruction_sets_give_equal_rows_alone_or_together() {
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(3, isa);
             let mut all = vec![0.0; rows * n];
-            linear(&cpu, &x, &[weight], None, Store::Overwrite, &mut all);
+            linear(&cpu, &x, &[weight], None, StoreMode::Overwrite, &mut all);
             let groups = [
                 Group { rows: 0..13, parts: vec![weight], bias: None },
                 Group { rows: 13..rows, parts: vec![weight], bias: None },
             ];
             let mut grouped = vec![0.0; rows * n];
-            grouped_linear(&cpu, &x, &groups, Store::Overwrite, &mut grouped);
+            grouped_linear(&cpu, &x, &groups, StoreMode::Overwrite, &mut grouped);
             assert_eq!(all, grouped, "{}", isa.name());
             for row in 0..rows {
                 let mut alone = vec![0.0; n];
-                linear(&cpu, &x[row * k..][..k], &[weight], None, Store::Overwrite, &mut alone);
+                linear(&cpu, &x[row * k..][..k], &[weight], None, StoreMode::Overwrite, &mut alone);
                 assert_eq!(alone, all[row * n..][..n], "{} row {row}", isa.name());
             }
         }
@@ -181,8 +181,8 @@ fn bf16_inputs_round_to_nearest_and_halves_to_even() {
         let cpu = Cpu::with_isa(1, isa);
         let (mut rounded, mut exact) = (vec![0.0; 7 * n], vec![0.0; 7 * n]);
         let pairs = weight.with_inputs(InputRounding::Bf16IfExact);
-        linear(&cpu, &x, &[pairs], None, Store::Overwrite, &mut rounded);
-        linear(&cpu, &narrow, &[weight], None, Store::Overwrite, &mut exact);
+        linear(&cpu, &x, &[pairs], None, StoreMode::Overwrite, &mut rounded);
+        linear(&cpu, &narrow, &[weight], None, StoreMode::Overwrite, &mut exact);
         for (a, b) in rounded.iter().zip(&exact) {
             assert!((a - b).abs() < 1e-4, "{} {a} {b}", isa.name());
         }

@@ -11,7 +11,7 @@
 //! `params::Blocks` is the state machine.
 
 use parser_sdk::Descriptor;
-use parser_sdk::params::{Blocks, Format, Part, Style};
+use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
 
 /// The parser of one stream.
 pub type DeepSeekV4 = Blocks<Dsml>;
@@ -20,7 +20,7 @@ pub type DeepSeekV4 = Blocks<Dsml>;
 #[derive(Debug)]
 pub struct Dsml;
 
-impl Format for Dsml {
+impl BlockFormat for Dsml {
     const PARTS: &'static [(&'static str, Part)] = &[
         ("<think>", Part::Think),
         ("</think>", Part::ThinkEnd),

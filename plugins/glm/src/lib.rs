@@ -18,7 +18,7 @@
 //! `</think>`. Where a model leaves out `</think>`, all text after the call is reasoning: the
 //! client has the call, and the answer comes in a later turn.
 
-use parser_sdk::params::{Calls, Mark, Style};
+use parser_sdk::params::{CallMark, Calls, Style};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 const MARKERS: [&str; 13] = [
@@ -98,16 +98,18 @@ impl Parser for Glm {
         let (literal, mark) = (MARKERS[index], mark(index));
         if self.state == State::Name {
             match mark {
-                Mark::Key if self.has_name() => self.open("", literal.len(), out),
-                Mark::End if self.name.trim().is_empty() => {
+                CallMark::Key if self.has_name() => self.open("", literal.len(), out),
+                CallMark::End if self.name.trim().is_empty() => {
                     self.state = State::Between;
                     out.drop_all();
                 }
-                Mark::End | Mark::Stop | Mark::Value | Mark::ValueEnd if self.names_a_tool() => {
+                CallMark::End | CallMark::Stop | CallMark::Value | CallMark::ValueEnd
+                    if self.names_a_tool() =>
+                {
                     self.open("", literal.len(), out);
                 }
-                Mark::Stop => out.broken_call(literal.len()),
-                Mark::KeyEnd => self.split_name(literal.len(), out),
+                CallMark::Stop => out.broken_call(literal.len()),
+                CallMark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.release_as_prose(literal.len(), out),
             }
         }
@@ -133,7 +135,7 @@ impl Glm {
     /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
         let (was_mentioned, prose) = (self.state == State::Mentioned, &mut self.calls.prose);
-        if index == CALL_END || mark(index) == Mark::Stop {
+        if index == CALL_END || mark(index) == CallMark::Stop {
             self.state = State::Between;
         }
         match index {
@@ -212,16 +214,16 @@ impl Glm {
 }
 
 /// What a marker means inside a call.
-fn mark(index: usize) -> Mark {
+fn mark(index: usize) -> CallMark {
     match index {
-        CALL => Mark::Call,
-        CALL_END => Mark::End,
-        4 => Mark::Key,
-        5 => Mark::KeyEnd,
-        6 => Mark::Value,
-        7 => Mark::ValueEnd,
-        10.. => Mark::Stop,
-        _ => Mark::Other,
+        CALL => CallMark::Call,
+        CALL_END => CallMark::End,
+        4 => CallMark::Key,
+        5 => CallMark::KeyEnd,
+        6 => CallMark::Value,
+        7 => CallMark::ValueEnd,
+        10.. => CallMark::Stop,
+        _ => CallMark::Other,
     }
 }
 

@@ -2,12 +2,12 @@
 //! in `<tool_calls>`.
 //!
 //! `<think>\nREASONING\n</think>\n<answer>\nTEXT<tool_calls>[{"name": "NAME", "arguments": {…}}]</tool_calls>\n</answer>`.
-//! Without thinking the prompt holds an empty `<think>` block. `json::Calls` reads the list, and
+//! Without thinking the prompt holds an empty `<think>` block. `json::JsonCalls` reads the list, and
 //! objects without its brackets. A `<tool_calls>` that JSON doesn't follow goes out as prose, and
 //! so does call markup where the request declares no tools. Inside a JSON string every marker is
 //! text but the turn's end.
 
-use parser_sdk::json::Calls;
+use parser_sdk::json::JsonCalls;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 8] = [
@@ -43,7 +43,7 @@ enum State {
     Prose,
     /// After a `<tool_calls>` that no call followed: its end is prose, too.
     Mentioned,
-    Calls(Box<Calls>),
+    Calls(Box<JsonCalls>),
 }
 
 impl Parser for Hunyuan {
@@ -94,7 +94,7 @@ impl Parser for Hunyuan {
             THINK_END | TURN_END => self.prose.content(out),
             ANSWER | ANSWER_END | TURN => self.prose.drop_markup(out),
             CALLS if !self.tools.is_empty() => {
-                let calls = Calls::objects(out.held(), "name", "arguments");
+                let calls = JsonCalls::objects(out.held(), "name", "arguments");
                 calls.hold_head(out);
                 self.state = State::Calls(calls.into());
             }

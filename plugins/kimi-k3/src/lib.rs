@@ -11,7 +11,7 @@
 //! machine. The `index` of a call and the message's own end are markup.
 
 use parser_sdk::Descriptor;
-use parser_sdk::params::{Blocks, Format, Part, Style};
+use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
 
 /// The parser of one stream.
 pub type KimiK3 = Blocks<Channels>;
@@ -20,7 +20,7 @@ pub type KimiK3 = Blocks<Channels>;
 #[derive(Debug)]
 pub struct Channels;
 
-impl Format for Channels {
+impl BlockFormat for Channels {
     const PARTS: &'static [(&'static str, Part)] = &[
         ("<|open|>think<|sep|>", Part::Think),
         ("<|close|>think<|sep|>", Part::ThinkEnd),

@@ -50,8 +50,8 @@ impl Item {
     }
 }
 
-impl From<turn::Item> for Item {
-    fn from(item: turn::Item) -> Self {
+impl From<turn::FoldedItem> for Item {
+    fn from(item: turn::FoldedItem) -> Self {
         let head = match item.head {
             ItemHead::Reasoning => Head::Reasoning,
             ItemHead::Message { phase } => Head::Message(phase),

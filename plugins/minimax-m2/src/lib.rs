@@ -10,7 +10,7 @@
 //! be told apart. `params::Blocks` is the state machine.
 
 use parser_sdk::Descriptor;
-use parser_sdk::params::{Blocks, Format, Part, Style};
+use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
 
 /// The parser of one stream.
 pub type MiniMaxM2 = Blocks<MiniMax>;
@@ -19,7 +19,7 @@ pub type MiniMaxM2 = Blocks<MiniMax>;
 #[derive(Debug)]
 pub struct MiniMax;
 
-impl Format for MiniMax {
+impl BlockFormat for MiniMax {
     const PARTS: &'static [(&'static str, Part)] = &[
         ("<think>", Part::Think),
         ("</think>", Part::ThinkEnd),

@@ -21,7 +21,7 @@
 //! request declares no tools, the marker is text. Magistral 1.0 reasons between `<think>` and
 //! `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
 
-use parser_sdk::json::{Calls, Object};
+use parser_sdk::json::{JsonCalls, Object};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 6] = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
@@ -51,7 +51,7 @@ enum State {
     /// In the arguments of a call outside a list.
     Arguments(Object),
     /// In a list of calls.
-    List(Calls),
+    List(JsonCalls),
 }
 
 /// Text after `[TOOL_CALLS]`, without the markers in it.
@@ -173,7 +173,7 @@ impl Mistral {
             }
             Head::List => {
                 let list = std::mem::take(&mut header.text);
-                self.state = State::List(Calls::objects(out.held() - list.len(), "name", "arguments"));
+                self.state = State::List(JsonCalls::objects(out.held() - list.len(), "name", "arguments"));
                 self.read(&list, out);
                 text.len()
             }

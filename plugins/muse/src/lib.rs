@@ -10,7 +10,7 @@
 //! for `get_time`. `params::Blocks` is the state machine.
 
 use parser_sdk::Descriptor;
-use parser_sdk::params::{Blocks, Format, Message, Part, Style};
+use parser_sdk::params::{BlockFormat, Blocks, Message, Part, Style};
 
 /// The parser of one stream.
 pub type Muse = Blocks<Atem>;
@@ -19,7 +19,7 @@ pub type Muse = Blocks<Atem>;
 #[derive(Debug)]
 pub struct Atem;
 
-impl Format for Atem {
+impl BlockFormat for Atem {
     const PARTS: &'static [(&'static str, Part)] = &[
         ("<|start|>", Part::TurnTag),
         ("<|message|>", Part::TagEnd),

@@ -20,7 +20,7 @@ mod marks;
 use std::sync::Arc;
 
 use marks::{MARKS, Mark};
-use parser_sdk::json::Calls;
+use parser_sdk::json::JsonCalls;
 use parser_sdk::literals::{Literals, Opening};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tool, Tools, Trim};
 
@@ -67,7 +67,7 @@ enum State {
     /// After a call.
     Between,
     /// In calls that are JSON.
-    Json(Box<Calls>),
+    Json(Box<JsonCalls>),
 }
 
 impl Parser for Pythonic {
@@ -221,7 +221,7 @@ impl Pythonic {
         let before = head.len() - code.len();
         let is_marked = self.region == Region::Marked;
         if is_marked && code.starts_with('{') {
-            let json = Calls::objects(out.held() - head.len(), "name", "arguments");
+            let json = JsonCalls::objects(out.held() - head.len(), "name", "arguments");
             self.state = State::Json(Box::new(json));
             return self.text(&head, out);
         }

@@ -15,7 +15,7 @@
 //! `</think>`. Where a model leaves out `</think>`, all text after the call is reasoning: the
 //! client has the call, and the answer comes in a later turn.
 
-use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
+use parser_sdk::params::{CallMark, Calls, Style, Tag, Tagged};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 const MARKERS: [&str; 16] = [
@@ -122,7 +122,7 @@ impl Parser for Qwen3Coder {
             State::Announced if index == FUNCTION => {}
             State::Announced if index == CALL_END => out.drop_all(),
             State::Name | State::Named
-                if matches!(mark, Mark::Key | Mark::End) && self.fits(self.tag.name(), true) =>
+                if matches!(mark, CallMark::Key | CallMark::End) && self.fits(self.tag.name(), true) =>
             {
                 self.open(literal.len(), out);
             }
@@ -237,15 +237,15 @@ impl Qwen3Coder {
 }
 
 /// What a marker means inside a call.
-fn mark(index: usize) -> Mark {
+fn mark(index: usize) -> CallMark {
     match index {
-        CALL | CALL_END => Mark::Outside,
-        FUNCTION => Mark::Call,
-        TURN_END => Mark::Stop,
-        7 | 10 | 13 => Mark::End,
-        8 | 11 | 14 => Mark::Key,
-        9 | 12 | 15 => Mark::ValueEnd,
-        _ => Mark::Other,
+        CALL | CALL_END => CallMark::Outside,
+        FUNCTION => CallMark::Call,
+        TURN_END => CallMark::Stop,
+        7 | 10 | 13 => CallMark::End,
+        8 | 11 | 14 => CallMark::Key,
+        9 | 12 | 15 => CallMark::ValueEnd,
+        _ => CallMark::Other,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a stream stands inside a region of calls.
 
 use parser_sdk::Output;
-use parser_sdk::json::Calls;
+use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{ArgumentsWriter, Doubt};
 
 use crate::dialect::DialectArguments;
@@ -17,7 +17,7 @@ const WHITE: usize = 64;
 pub(crate) enum InCall {
     /// In no region of calls.
     No,
-    Json(Calls),
+    Json(JsonCalls),
     Python(PythonCalls),
     /// Before the first parameter, and the ends of elements that came there.
     Parameters(ArgumentsWriter, Doubt),

@@ -29,7 +29,7 @@ mod words;
 
 use std::sync::Arc;
 
-use parser_sdk::json::Calls;
+use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{Doubt, unquoted};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tool, Tools};
 
@@ -254,7 +254,7 @@ impl ResponseTemplate {
             }
             InCall::Dialect(arguments) => {
                 if let Some(read) = arguments.text(text, out) {
-                    self.call = InCall::Json(Calls::behind_arguments().in_prose(self.prose()));
+                    self.call = InCall::Json(JsonCalls::behind_arguments().in_prose(self.prose()));
                     self.body(&text[read..], out);
                 }
             }

@@ -3,7 +3,7 @@
 //! Invariant: behind a call the text goes on in whose region the call stood.
 
 use parser_sdk::Output;
-use parser_sdk::json::Calls;
+use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{ArgumentsWriter, Doubt};
 
 use crate::ResponseTemplate;
@@ -75,7 +75,7 @@ impl ResponseTemplate {
                 out.close();
             }
             Kind::Objects { path, name, arguments, .. } => {
-                let calls = Calls::objects(out.held() - keep, name, arguments).within(path);
+                let calls = JsonCalls::objects(out.held() - keep, name, arguments).within(path);
                 self.call = InCall::Json(calls.in_prose(prose));
             }
             Kind::Python => self.call = InCall::Python(PythonCalls::new(prose)),
@@ -96,14 +96,14 @@ impl ResponseTemplate {
             Kind::Dialect { bare_keys, .. } => InCall::Dialect(DialectArguments::new(payload, *bare_keys)),
             Kind::Lines(spelling) => InCall::Lines(LineArguments::new(arguments(), spelling.clone())),
             Kind::Named(Some(_)) => InCall::Parameters(arguments(), Doubt::default()),
-            _ => InCall::Json(Calls::arguments(payload).in_prose(self.prose())),
+            _ => InCall::Json(JsonCalls::arguments(payload).in_prose(self.prose())),
         }
     }
 
     /// Opens a region with an object where a call's name should stand.
     pub(crate) fn open_objects(&mut self, field: usize, keep: usize, out: &mut Output) {
         (self.around, self.region) = (self.region, Some(field));
-        let calls = Calls::objects(out.held() - keep, "name", "arguments");
+        let calls = JsonCalls::objects(out.held() - keep, "name", "arguments");
         self.call = InCall::Json(calls.in_prose(self.prose()));
     }
 }

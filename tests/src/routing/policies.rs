@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use remote::routing::{Lease, ReportedLoad, Router, RoutingOptions};
+use remote::routing::{EngineLease, ReportedLoad, Router, RoutingOptions};
 
 use super::engine::{Engine, Prompt};
 
@@ -33,7 +33,7 @@ pub(super) trait Policy {
 pub(super) struct Placement {
     /// Number of the engine.
     pub(super) engine: usize,
-    lease: Option<Lease<usize>>,
+    lease: Option<EngineLease<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

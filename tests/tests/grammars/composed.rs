@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use grammar::{CallForm, Demand, Template, ToolChoice};
+use grammar::{CallForm, Demand, GrammarTemplate, ToolChoice};
 
 use super::oracle::{Format, Markers};
 use super::requests::{of, tool};
@@ -34,7 +34,7 @@ struct Tally {
 
 impl Tally {
     /// Composes the grammar of each request by `template`, and walks through it.
-    fn of(format: &Format, template: &Template) -> Result<Self, String> {
+    fn of(format: &Format, template: &GrammarTemplate) -> Result<Self, String> {
         let mut tally = Self::default();
         for (name, request, _) in demands(format) {
             for markers in [Markers::Tokens, Markers::Text] {
@@ -119,7 +119,7 @@ fn a_template_that_means_something_else_is_noticed() {
         let descriptor = qwen3_coder.descriptor();
         let text = descriptor.grammar.expect("it has a template");
         assert!(text.contains(right), "{right}");
-        let sabotaged = Template::parse(&text.replacen(right, wrong, 1), &descriptor.markers);
+        let sabotaged = GrammarTemplate::parse(&text.replacen(right, wrong, 1), &descriptor.markers);
         let tally = Tally::of(&qwen3_coder, &sabotaged.expect("a template"));
         let recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         assert_ne!(

@@ -1,7 +1,7 @@
 //! Formats that spell JSON in a notation of their own, or say of each value whether it is a string:
 //! what their templates allow, text by text.
 
-use grammar::{Demand, MarkerTokens, Template, ToolChoice};
+use grammar::{Demand, GrammarTemplate, MarkerTokens, ToolChoice};
 use parsers::conformance::walk::{Walker, ids};
 
 use super::requests::{of, strict, tool};
@@ -74,7 +74,8 @@ const WEATHER: &str = r#"{"type":"object","properties":{"city":{"type":"string"}
 impl Notation {
     fn walker(&self, request: &Demand) -> Walker {
         let literals: Vec<String> = self.literals.iter().map(|text| (*text).to_owned()).collect();
-        let template = Template::parse(self.template, &literals).unwrap_or_else(|error| panic!("{error}"));
+        let template =
+            GrammarTemplate::parse(self.template, &literals).unwrap_or_else(|error| panic!("{error}"));
         let are_tokens = vec![true; literals.len()];
         let markers: Vec<_> = ids(&are_tokens).collect();
         let tokens = MarkerTokens { ids: &markers, inner: &[], stops: &[] };

@@ -2,7 +2,7 @@
 //! sizes, and checks the items against the request.
 
 use contract::{Descriptor, Request};
-use grammar::{CallForm, Demand, MarkerTokens, Template, TextGrammar, ToolChoice};
+use grammar::{CallForm, Demand, GrammarTemplate, MarkerTokens, TextGrammar, ToolChoice};
 use parser_kit::{Head, Item};
 use parser_sdk::Parser;
 use parsers::conformance::{TextJudge, satisfies};
@@ -15,7 +15,7 @@ use super::play::{found_in, play, with_inner_as_text};
 use super::requests::{Expected, custom};
 use super::schemas;
 use super::tables;
-use parsers::conformance::walk::{FIRST_MARKER, Piece, Walker, ids};
+use parsers::conformance::walk::{FIRST_MARKER, WalkPiece, Walker, ids};
 
 /// Whether markers are one token each, or text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) describe: Describe,
-    pub(crate) play: fn(&Request, &str, &[Piece], Markers, usize) -> Vec<Item>,
+    pub(crate) play: fn(&Request, &str, &[WalkPiece], Markers, usize) -> Vec<Item>,
     /// Generation prompts with which templates of this format open a turn.
     pub(crate) prompts: &'static [&'static str],
     /// What sets its grammar apart.
@@ -117,16 +117,16 @@ impl Format {
     }
 
     /// The template of the format's grammars.
-    pub(crate) fn template(&self) -> Template {
+    pub(crate) fn template(&self) -> GrammarTemplate {
         let descriptor = self.descriptor();
         let text = descriptor.grammar.expect("the format has a template");
-        Template::parse(&text, &descriptor.markers).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        GrammarTemplate::parse(&text, &descriptor.markers).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     /// The grammar that the server composes by a template for a request in this mode.
     pub(crate) fn composed(
         &self,
-        template: &Template,
+        template: &GrammarTemplate,
         request: &Demand,
         markers: Markers,
     ) -> Result<Option<String>, String> {
@@ -191,7 +191,7 @@ impl Format {
     }
 
     /// Pieces as a host sees them, which finds the markers that aren't tokens by their text.
-    fn found(&self, pieces: &[Piece], descriptor: &Descriptor, markers: Markers) -> Vec<Piece> {
+    fn found(&self, pieces: &[WalkPiece], descriptor: &Descriptor, markers: Markers) -> Vec<WalkPiece> {
         match markers {
             Markers::Text => pieces.to_vec(),
             Markers::Tokens => {
@@ -206,7 +206,7 @@ impl Format {
         &self,
         request: &Demand,
         prompt: &str,
-        pieces: &[Piece],
+        pieces: &[WalkPiece],
         markers: Markers,
     ) -> Vec<Item> {
         let pieces = self.found(pieces, &self.descriptor(), markers);
@@ -218,7 +218,7 @@ impl Format {
         request: &Demand,
         descriptor: &Descriptor,
         prompt: &str,
-        pieces: &[Piece],
+        pieces: &[WalkPiece],
         markers: Markers,
     ) -> Result<(), String> {
         let pieces = self.found(pieces, descriptor, markers);

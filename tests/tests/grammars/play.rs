@@ -6,31 +6,37 @@ use parser_kit::{Item, Player};
 use parser_sdk::Parser;
 
 use super::oracle::Markers;
-use parsers::conformance::walk::Piece;
+use parsers::conformance::walk::WalkPiece;
 
 /// Makes the tokens that only stand in markers, whose indices are those behind the markers', part
 /// of the text around them.
-pub(super) fn with_inner_as_text(pieces: &[Piece], literals: &[String], inner: &[&str]) -> Vec<Piece> {
-    let mut all: Vec<Piece> = Vec::new();
+pub(super) fn with_inner_as_text(
+    pieces: &[WalkPiece],
+    literals: &[String],
+    inner: &[&str],
+) -> Vec<WalkPiece> {
+    let mut all: Vec<WalkPiece> = Vec::new();
     for piece in pieces {
         let text = match piece {
-            Piece::Text(text) => Some(text.as_str()),
-            Piece::Marker(index) => (*index as usize).checked_sub(literals.len()).map(|index| inner[index]),
+            WalkPiece::Text(text) => Some(text.as_str()),
+            WalkPiece::Marker(index) => {
+                (*index as usize).checked_sub(literals.len()).map(|index| inner[index])
+            }
         };
         match (all.last_mut(), text) {
             (_, None) => all.push(piece.clone()),
-            (Some(Piece::Text(before)), Some(text)) => before.push_str(text),
-            (_, Some(text)) => all.push(Piece::Text(text.to_owned())),
+            (Some(WalkPiece::Text(before)), Some(text)) => before.push_str(text),
+            (_, Some(text)) => all.push(WalkPiece::Text(text.to_owned())),
         }
     }
     all
 }
 
 /// Replaces literals of markers that aren't tokens by markers in the text pieces.
-pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -> Vec<Piece> {
+pub(super) fn found_in(pieces: &[WalkPiece], literals: &[String], tokens: &[bool]) -> Vec<WalkPiece> {
     let mut found = Vec::new();
     for piece in pieces {
-        let Piece::Text(text) = piece else {
+        let WalkPiece::Text(text) = piece else {
             found.push(piece.clone());
             continue;
         };
@@ -39,11 +45,11 @@ pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -
             let next = (0..rest.len()).find_map(|at| Some((at, spelt_at(rest, at, literals, tokens)?)));
             let (at, index) = next.unwrap_or((rest.len(), usize::MAX));
             if at > 0 {
-                found.push(Piece::Text(rest[..at].to_owned()));
+                found.push(WalkPiece::Text(rest[..at].to_owned()));
             }
             rest = &rest[at..];
             if let Some(literal) = literals.get(index) {
-                found.push(Piece::Marker(u32::try_from(index).expect("few")));
+                found.push(WalkPiece::Marker(u32::try_from(index).expect("few")));
                 rest = &rest[literal.len()..];
             }
         }
@@ -61,7 +67,7 @@ fn spelt_at(text: &str, at: usize, literals: &[String], tokens: &[bool]) -> Opti
 pub(super) fn play<P: Parser>(
     request: &Request,
     prompt: &str,
-    pieces: &[Piece],
+    pieces: &[WalkPiece],
     markers: Markers,
     cut: usize,
 ) -> Vec<Item> {
@@ -72,8 +78,8 @@ pub(super) fn play<P: Parser>(
     player.prompt(prompt);
     for piece in pieces {
         match piece {
-            Piece::Marker(index) => player.marker(*index),
-            Piece::Text(text) => {
+            WalkPiece::Marker(index) => player.marker(*index),
+            WalkPiece::Text(text) => {
                 for chunk in chunks(text, cut) {
                     player.feed(chunk);
                 }

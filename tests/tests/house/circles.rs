@@ -3,36 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use super::graph::{Edges, circles, edges};
-use super::modules::read_crate;
-
-/// Folders of the product's crates: the workspace's, and the parsers, which the registry lists. Its own
-/// modules are files of the parsers' folders that a macro names.
-pub(crate) fn members(repository: &Path) -> BTreeSet<String> {
-    let manifest = fs::read_to_string(repository.join("Cargo.toml")).expect("a manifest");
-    let listed = manifest.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
-    let listed = listed.expect("members").split('"').skip(1).step_by(2).map(str::to_owned);
-    let plugins =
-        fs::read_dir(repository.join("plugins")).expect("a folder").map(|entry| entry.expect("an entry"));
-    let parsers = plugins.filter(|entry| entry.path().join("Cargo.toml").exists());
-    let parsers = parsers.map(|entry| format!("plugins/{}", entry.file_name().display()));
-    listed.chain(parsers).filter(|member| !matches!(&**member, "tests" | "plugins/registry")).collect()
-}
+use super::modules::{product_crates, read_crate};
 
 #[test]
 fn files_of_a_crate_do_not_import_each_other_in_circles() {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the repository");
     let (mut read, mut faults) = (0, Vec::new());
-    for member in members(repository) {
-        let roots = ["src/lib.rs", "src/main.rs"].map(|root| repository.join(&member).join(root));
-        let mut found = Vec::new();
-        for root in roots.iter().filter(|root| root.exists()) {
-            let modules = read_crate(repository, root);
-            read += modules.len();
-            found.extend(described(&edges(&modules)));
-        }
+    for (member, modules) in product_crates() {
+        read += modules.len();
+        let found = described(&edges(&modules));
         if !found.is_empty() {
             faults.push(format!("{member} has {} circles:{}", found.len(), found.concat()));
         }

@@ -4,5 +4,6 @@ mod circles;
 mod duplicates;
 mod graph;
 mod modules;
+mod names;
 mod style;
 mod tokens;

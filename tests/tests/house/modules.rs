@@ -16,6 +16,8 @@ pub(crate) struct Module {
     pub(crate) file: String,
     /// Items defined here, child modules among them.
     pub(crate) defined: BTreeSet<String>,
+    /// Types and traits among them that are `pub`.
+    pub(crate) public_types: BTreeSet<String>,
     /// Names that `use` brings in, and the path behind each.
     pub(crate) imported: BTreeMap<String, Vec<String>>,
     /// Paths of `use …::*`.
@@ -28,6 +30,31 @@ pub(crate) struct Module {
 
 /// The modules of one crate by path.
 pub(crate) type Modules = BTreeMap<ModulePath, Module>;
+
+/// Folders of the product's crates: the workspace's, and the parsers, which the registry lists. Its own
+/// modules are files of the parsers' folders that a macro names.
+pub(crate) fn members(repository: &Path) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(repository.join("Cargo.toml")).expect("a manifest");
+    let listed = manifest.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
+    let listed = listed.expect("members").split('"').skip(1).step_by(2).map(str::to_owned);
+    let plugins =
+        fs::read_dir(repository.join("plugins")).expect("a folder").map(|entry| entry.expect("an entry"));
+    let parsers = plugins.filter(|entry| entry.path().join("Cargo.toml").exists());
+    let parsers = parsers.map(|entry| format!("plugins/{}", entry.file_name().display()));
+    listed.chain(parsers).filter(|member| !matches!(&**member, "tests" | "plugins/registry")).collect()
+}
+
+/// The product's crates, each with its folder; a folder with a library and a binary has two.
+pub(crate) fn product_crates() -> Vec<(String, Modules)> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the repository");
+    let mut crates = Vec::new();
+    for member in members(repository) {
+        let roots = ["src/lib.rs", "src/main.rs"].map(|root| repository.join(&member).join(root));
+        let roots = roots.iter().filter(|root| root.exists());
+        crates.extend(roots.map(|root| (member.clone(), read_crate(repository, root))));
+    }
+    crates
+}
 
 /// Reads the crate whose root is `root` under `repository`.
 pub(crate) fn read_crate(repository: &Path, root: &Path) -> Modules {
@@ -83,6 +110,9 @@ impl Reader<'_> {
                 ["}", ..] => depth = depth.saturating_sub(1),
                 [keyword, name, ..] if depth == 0 && defines(keyword) => {
                     module.defined.insert((*name).to_owned());
+                    if is_type(keyword) && is_public(&tokens[..at]) {
+                        module.public_types.insert((*name).to_owned());
+                    }
                 }
                 [first, "::", ..] if is_name(first) && (at == 0 || tokens[at - 1] != "::") => {
                     let path: Vec<String> = segments(rest);
@@ -113,7 +143,16 @@ fn child_file(parent: &Path, folder: &Path, child: &str, other: Option<String>) 
 }
 
 fn defines(keyword: &str) -> bool {
-    matches!(keyword, "fn" | "struct" | "enum" | "union" | "trait" | "type" | "const" | "static")
+    is_type(keyword) || matches!(keyword, "fn" | "const" | "static")
+}
+
+fn is_type(keyword: &str) -> bool {
+    matches!(keyword, "struct" | "enum" | "union" | "trait" | "type")
+}
+
+/// Whether what follows `tokens` is `pub` without a bound.
+fn is_public(tokens: &[&str]) -> bool {
+    matches!(tokens, [.., "pub"] | [.., "pub", "unsafe"])
 }
 
 fn is_name(token: &str) -> bool {

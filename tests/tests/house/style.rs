@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::circles::members;
+use super::modules::members;
 use super::tokens::product_tokens;
 
 /// All Rust files below `folder`.

@@ -6,7 +6,7 @@ use parsers::{Plugin, Runtime};
 use tests::guests::NAMES;
 use tests::streams::{SHIPPED, Stream, deltas, load, load_guest};
 use tests::transcripts::QWEN3;
-use turn::{Item, TurnEnd};
+use turn::{FoldedItem, TurnEnd};
 
 const NEIGHBOURS: usize = 100;
 const THREADS: usize = 2;
@@ -14,7 +14,7 @@ const THREADS: usize = 2;
 const EVERY: usize = 8;
 
 /// Result of a transcript when no other stream runs.
-fn alone(plugin: &Plugin, output: &str) -> (Vec<Item>, TurnEnd, bool) {
+fn alone(plugin: &Plugin, output: &str) -> (Vec<FoldedItem>, TurnEnd, bool) {
     let mut stream = Stream::start(plugin).expect("it starts");
     for delta in deltas(output) {
         let _ = stream.feed(delta);
@@ -33,7 +33,12 @@ fn hostile(plugin: &Plugin) -> bool {
 
 /// Plays `count` healthy streams round-robin, and a hostile one every few rounds; returns the
 /// number of hostile ones that failed.
-fn play(plugin: &Plugin, guest: &Plugin, count: usize, expected: &[(Vec<Item>, TurnEnd, bool)]) -> usize {
+fn play(
+    plugin: &Plugin,
+    guest: &Plugin,
+    count: usize,
+    expected: &[(Vec<FoldedItem>, TurnEnd, bool)],
+) -> usize {
     let outputs: Vec<_> = QWEN3.iter().map(|(_, output)| deltas(output)).collect();
     let mut streams: Vec<_> = (0..count).map(|_| Stream::start(plugin).expect("it starts")).collect();
     let rounds = outputs.iter().map(Vec::len).max().expect("transcripts");

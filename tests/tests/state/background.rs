@@ -11,7 +11,7 @@ use http::Request;
 use http_body_util::Full;
 use model::EngineChoice;
 use serde_json::{Value, json};
-use store::{Budget, Clock, Events, Owner, Store};
+use store::{Budget, Events, Owner, Store, TimeSource};
 use tests::client::{Open, json_request, open, post};
 use tests::fake_engine::{Action, FakeEngine};
 use tests::server::{Setup, TestServer, memory};
@@ -300,7 +300,7 @@ async fn lose(file: &Path, before: &str) -> String {
 async fn stopping_server_gives_back_what_it_has_not_begun() {
     let folder = tempfile::tempdir().expect("a folder");
     // Its leases never end.
-    let clock = Clock::manual(1_800_000_000_000);
+    let clock = TimeSource::manual(1_800_000_000_000);
     let options = store::Options { clock, ..store::Options::default() };
     let store: Arc<dyn Store> = Arc::new(store::Sqlite::memory(&options).expect("memory can be had"));
     // An engine that never begins.

@@ -2,7 +2,9 @@
 //! continues, pages. What can't be paid for has a name and a remedy, and leaves nothing behind.
 
 use serde_json::{Value, json};
-use store::{End, Item, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, Target};
+use store::{
+    End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem, Target,
+};
 use tests::client::{Answer, get, metric, post};
 use tests::process::ServerProcess;
 use tests::server::{Setup, TestServer};
@@ -96,7 +98,7 @@ async fn single_objects_that_cannot_be_paid_for_are_refused_unread() {
     let store = Sqlite::open(&file, &Options::default()).expect("a new store");
     // Twice this is more than a request may have.
     let large = vec![b' '; 8 * MIB];
-    let (owner, item) = (Owner::new("local"), Item { id: "msg_a".to_owned(), body: large.clone() });
+    let (owner, item) = (Owner::new("local"), StoredItem { id: "msg_a".to_owned(), body: large.clone() });
     let end = || End { status: Status::Completed, result: large.clone(), output: vec![], last: None };
     let new = NewResponse {
         id: "resp_a".to_owned(),

@@ -12,7 +12,7 @@ use http::Method;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use store::{Bounds, Clock, Options, Sqlite, Store};
+use store::{Bounds, Options, Sqlite, Store, TimeSource};
 use tests::client::Answer;
 use tests::server::{Setup, TestServer};
 
@@ -28,7 +28,7 @@ const KEYS: [&str; 2] = ["key-a", "key-b"];
 /// A server with its store, and what its answers must be.
 struct World {
     folder: tempfile::TempDir,
-    clock: Clock,
+    clock: TimeSource,
     seal: Seal,
     store: Option<Arc<dyn Store>>,
     server: Option<TestServer>,
@@ -39,7 +39,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let clock = Clock::manual(1_800_000_000_000);
+        let clock = TimeSource::manual(1_800_000_000_000);
         let mut world = Self {
             folder,
             clock,

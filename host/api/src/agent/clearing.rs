@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use model::{Job, Model, StartError, Truncation};
-use prompt::{Message, RenderError, Role};
+use prompt::{ChatMessage, RenderError, Role};
 
 /// What the model sees in place of a result.
 const CLEARED: &str = "[This result was left out to save room.]";
@@ -33,7 +33,7 @@ pub struct ClearedResults {
     /// Names of tools whose results stay.
     pub excluded: Vec<String>,
     /// Whose arguments are left out, too.
-    pub arguments: Arguments,
+    pub arguments: ToolInputs,
 }
 
 /// When results are left out.
@@ -47,7 +47,7 @@ pub enum Trigger {
 
 /// Arguments of calls whose results are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Arguments {
+pub enum ToolInputs {
     /// They stay.
     Kept,
     /// They are left out.
@@ -129,7 +129,7 @@ impl Clearing {
     }
 
     /// Leaves it out of `messages`. Returns the number of results or turns.
-    fn apply(&self, messages: &mut [Message]) -> usize {
+    fn apply(&self, messages: &mut [ChatMessage]) -> usize {
         match self {
             Self::Results(results) => results.apply(messages),
             Self::Thoughts { keep } => clear_thoughts(messages, *keep),
@@ -138,7 +138,7 @@ impl Clearing {
 }
 
 impl ClearedResults {
-    fn apply(&self, messages: &mut [Message]) -> usize {
+    fn apply(&self, messages: &mut [ChatMessage]) -> usize {
         let results = messages.iter().filter(|message| message.role == Role::Tool).count();
         if matches!(self.trigger, Trigger::Results(most) if results <= most) {
             return 0;
@@ -165,7 +165,7 @@ impl ClearedResults {
     }
 }
 
-impl Arguments {
+impl ToolInputs {
     fn are_cleared_of(&self, name: &str) -> bool {
         match self {
             Self::Kept => false,
@@ -177,9 +177,9 @@ impl Arguments {
 
 /// Leaves out the thoughts of all turns but the last `keep` that have some; a turn begins with a
 /// user's message.
-fn clear_thoughts(messages: &mut [Message], keep: usize) -> usize {
+fn clear_thoughts(messages: &mut [ChatMessage], keep: usize) -> usize {
     let turns = messages.chunk_by_mut(|_, next| next.role != Role::User);
-    let mut thinking: Vec<&mut [Message]> =
+    let mut thinking: Vec<&mut [ChatMessage]> =
         turns.filter(|turn| turn.iter().any(|message| message.reasoning.is_some())).collect();
     let old = thinking.len().saturating_sub(keep);
     for message in thinking[..old].iter_mut().flat_map(|turn| turn.iter_mut()) {
@@ -194,20 +194,20 @@ mod tests {
 
     use super::*;
 
-    fn call(id: &str, name: &str) -> [Message; 2] {
+    fn call(id: &str, name: &str) -> [ChatMessage; 2] {
         let call =
             HistoryCall { id: id.to_owned(), name: name.to_owned(), arguments: r#"{"a":1}"#.to_owned() };
-        let asked = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
-        let result = Message {
+        let asked = ChatMessage { tool_calls: vec![call], ..ChatMessage::text(Role::Assistant, "") };
+        let result = ChatMessage {
             tool_call_id: Some(id.to_owned()),
             name: Some(name.to_owned()),
-            ..Message::text(Role::Tool, "result")
+            ..ChatMessage::text(Role::Tool, "result")
         };
         [asked, result]
     }
 
     fn cleared(results: &ClearedResults) -> (usize, String) {
-        let mut messages: Vec<Message> = [("a", "f"), ("b", "g"), ("c", "f"), ("d", "f")]
+        let mut messages: Vec<ChatMessage> = [("a", "f"), ("b", "g"), ("c", "f"), ("d", "f")]
             .into_iter()
             .flat_map(|(id, name)| call(id, name))
             .collect();
@@ -228,13 +228,13 @@ mod tests {
             keep: 1,
             at_least: 0,
             excluded: Vec::new(),
-            arguments: Arguments::Kept,
+            arguments: ToolInputs::Kept,
         };
         assert_eq!(cleared(&all), (3, "a- a- a- ar".to_owned()));
         let excluded =
-            ClearedResults { excluded: vec!["g".to_owned()], arguments: Arguments::Cleared, ..all.clone() };
+            ClearedResults { excluded: vec!["g".to_owned()], arguments: ToolInputs::Cleared, ..all.clone() };
         assert_eq!(cleared(&excluded), (2, "-- ar -- ar".to_owned()));
-        let named = ClearedResults { arguments: Arguments::ClearedOf(vec!["g".to_owned()]), ..all.clone() };
+        let named = ClearedResults { arguments: ToolInputs::ClearedOf(vec!["g".to_owned()]), ..all.clone() };
         assert_eq!(cleared(&named), (3, "a- -- a- ar".to_owned()));
         assert_eq!(cleared(&ClearedResults { trigger: Trigger::Results(4), ..all.clone() }).0, 0);
         assert_eq!(cleared(&ClearedResults { keep: 9, ..all }).0, 0);
@@ -242,8 +242,9 @@ mod tests {
 
     #[test]
     fn thoughts_of_the_last_turns_stay() {
-        let thought = || Message { reasoning: Some("t".to_owned()), ..Message::text(Role::Assistant, "") };
-        let user = || Message::text(Role::User, "q");
+        let thought =
+            || ChatMessage { reasoning: Some("t".to_owned()), ..ChatMessage::text(Role::Assistant, "") };
+        let user = || ChatMessage::text(Role::User, "q");
         for (keep, expected) in
             [(0, [false, false, false]), (1, [false, false, true]), (2, [true, true, true])]
         {
@@ -252,7 +253,7 @@ mod tests {
                 thought(),
                 thought(),
                 user(),
-                Message::text(Role::Assistant, ""),
+                ChatMessage::text(Role::Assistant, ""),
                 user(),
                 thought(),
             ];

@@ -26,7 +26,7 @@ pub struct HostedTools {
     /// The tool server.
     pub server: Arc<McpServer>,
     /// Kind of the server's tools, as the client sees it.
-    pub purpose: Purpose,
+    pub kind: HostedToolKind,
     /// Names of the tools that the request allows; none: all.
     pub allowed: Option<Vec<String>>,
     /// Names of tools that the request doesn't allow all the same.
@@ -48,7 +48,7 @@ impl HostedTools {
 
 /// Kind of a server's tools, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum HostedToolKind {
     /// MCP tools.
     Mcp,
     /// The built-in web search: `search`, `open` and `find`.

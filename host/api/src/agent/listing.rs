@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 
 use super::event::ServerEvent;
-use super::hosted::{HostedTools, Purpose};
+use super::hosted::{HostedToolKind, HostedTools};
 use mcp::McpTool;
 use model::AnswerContext;
 use model::record::RecordedInput;
@@ -89,7 +89,7 @@ impl Listing {
 
 /// Whether the client gets events of the list: once for each MCP server.
 fn needs_list_events(tools: &HostedTools) -> bool {
-    tools.purpose == Purpose::Mcp && !tools.listed
+    tools.kind == HostedToolKind::Mcp && !tools.listed
 }
 
 fn allowed(hosted: &HostedTools, tools: Vec<McpTool>) -> Vec<McpTool> {

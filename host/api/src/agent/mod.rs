@@ -22,10 +22,10 @@ mod turn_record;
 
 pub use agent_loop::Refusal;
 pub use answer_stream::AnswerStream;
-pub use clearing::{Arguments, Cleared, ClearedResults, Clearing, Trigger, clear};
+pub use clearing::{Cleared, ClearedResults, Clearing, ToolInputs, Trigger, clear};
 pub(crate) use compaction::summary_job;
 pub use compaction::{Compaction, DEFAULT_PROMPT, Occasion, compact};
 pub use event::{AnswerEvent, AnswerEventRef, CallKind, Called, CompactionEvent, Consent, ServerEvent};
-pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};
+pub use hosted::{ApprovalRule, Approved, Hosted, HostedToolKind, HostedTools};
 pub use search::{DeferredTool, ToolSearch};
 pub(crate) use search::{NOTHING_FOUND, SEARCH};

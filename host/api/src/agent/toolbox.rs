@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::event::{AnswerEvent, CallKind, Called, Consent, ServerEvent};
-use super::hosted::{Approved, HostedTools, Purpose};
+use super::hosted::{Approved, HostedToolKind, HostedTools};
 use contract::{Payload, ToolKind};
 use grammar::ToolDefinition;
 use mcp::{McpServer, McpTool};
@@ -51,7 +51,7 @@ impl Toolbox {
         for tool in listed {
             let allowed = hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
             let allowed = allowed && !hosted.denied.contains(&tool.name);
-            let Some((name, kind)) = allowed.then(|| shown_as(hosted.purpose, &tool.name)).flatten() else {
+            let Some((name, kind)) = allowed.then(|| shown_as(hosted.kind, &tool.name)).flatten() else {
                 continue;
             };
             let asks = kind == CallKind::Mcp && hosted.approval.asks(&tool.name);
@@ -113,14 +113,14 @@ impl Toolbox {
 }
 
 /// Name by which the model knows a tool, and the kind of its calls; none if the tool has no use for
-/// this purpose.
-fn shown_as(purpose: Purpose, name: &str) -> Option<(&str, CallKind)> {
-    match (purpose, name) {
-        (Purpose::Mcp, name) => Some((name, CallKind::Mcp)),
-        (Purpose::WebSearch, "search") => Some(("browser.search", CallKind::Search)),
-        (Purpose::WebSearch, "open") => Some(("browser.open", CallKind::OpenPage)),
-        (Purpose::WebSearch, "find") => Some(("browser.find", CallKind::FindInPage)),
-        (Purpose::CodeInterpreter, "python") => Some(("python", CallKind::Code { raw: false })),
+/// this kind.
+fn shown_as(kind: HostedToolKind, name: &str) -> Option<(&str, CallKind)> {
+    match (kind, name) {
+        (HostedToolKind::Mcp, name) => Some((name, CallKind::Mcp)),
+        (HostedToolKind::WebSearch, "search") => Some(("browser.search", CallKind::Search)),
+        (HostedToolKind::WebSearch, "open") => Some(("browser.open", CallKind::OpenPage)),
+        (HostedToolKind::WebSearch, "find") => Some(("browser.find", CallKind::FindInPage)),
+        (HostedToolKind::CodeInterpreter, "python") => Some(("python", CallKind::Code { raw: false })),
         _ => None,
     }
 }
@@ -144,7 +144,7 @@ fn declare(name: &str, tool: &McpTool, job: &mut Job) {
 
 /// Names for the variable `builtin_tools` of a template.
 pub(super) fn builtin_names(tools: &[HostedTools]) -> Vec<Value> {
-    let has = |purpose| tools.iter().any(|tools| tools.purpose == purpose && tools.may_be_called());
-    let names = [("browser", Purpose::WebSearch), ("python", Purpose::CodeInterpreter)];
-    names.into_iter().filter(|(_, purpose)| has(*purpose)).map(|(name, _)| json!(name)).collect()
+    let has = |kind| tools.iter().any(|tools| tools.kind == kind && tools.may_be_called());
+    let names = [("browser", HostedToolKind::WebSearch), ("python", HostedToolKind::CodeInterpreter)];
+    names.into_iter().filter(|(_, kind)| has(*kind)).map(|(name, _)| json!(name)).collect()
 }

@@ -2,13 +2,13 @@
 //! reasoning, then text, then calls; their results follow it. Output in another order begins a new
 //! message, so that the order is kept.
 
-use prompt::{HistoryCall, Message, Role};
+use prompt::{ChatMessage, HistoryCall, Role};
 use turn::{ItemHead, TurnEvent};
 
 /// Messages of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
     /// Part of the last message that text is appended to.
     open: OpenProse,
 }
@@ -27,7 +27,7 @@ impl Transcript {
     pub(super) fn event(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::Open(ItemHead::Reasoning) => {
-                let fits = |last: &Message| last.content.is_empty() && last.tool_calls.is_empty();
+                let fits = |last: &ChatMessage| last.content.is_empty() && last.tool_calls.is_empty();
                 let reasoning = &mut self.last(fits).reasoning;
                 match reasoning {
                     Some(before) => before.push('\n'),
@@ -61,25 +61,25 @@ impl Transcript {
     }
 
     /// Returns the last message if `fits` accepts it, else a new one.
-    fn last(&mut self, fits: impl Fn(&Message) -> bool) -> &mut Message {
+    fn last(&mut self, fits: impl Fn(&ChatMessage) -> bool) -> &mut ChatMessage {
         if !self.messages.last().is_some_and(fits) {
-            self.messages.push(Message::text(Role::Assistant, ""));
+            self.messages.push(ChatMessage::text(Role::Assistant, ""));
         }
         self.messages.last_mut().expect("one was pushed if there was none")
     }
 
     /// Returns the messages, with each call's result after the message of the call. `result`
     /// returns a call's result.
-    pub(super) fn into_messages(self, mut result: impl FnMut(&str) -> String) -> Vec<Message> {
+    pub(super) fn into_messages(self, mut result: impl FnMut(&str) -> String) -> Vec<ChatMessage> {
         let mut all = Vec::new();
         for message in self.messages {
-            let results: Vec<Message> = message
+            let results: Vec<ChatMessage> = message
                 .tool_calls
                 .iter()
-                .map(|call| Message {
+                .map(|call| ChatMessage {
                     tool_call_id: Some(call.id.clone()),
                     name: Some(call.name.clone()),
-                    ..Message::text(Role::Tool, result(&call.id))
+                    ..ChatMessage::text(Role::Tool, result(&call.id))
                 })
                 .collect();
             all.push(message);

@@ -7,7 +7,7 @@ use super::event::{AnswerEvent, CallKind, Consent, ServerEvent};
 use super::search::SEARCH;
 use super::toolbox::{Route, Toolbox};
 use super::transcript::Transcript;
-use prompt::Message;
+use prompt::ChatMessage;
 use turn::{Delta, ItemHead, ItemStatus, TurnEvent};
 
 /// Error of calls above `max_tool_calls`.
@@ -177,7 +177,7 @@ impl TurnRecord {
     }
 
     /// Takes the turn's messages; the next turn begins with an empty record.
-    pub(super) fn take_messages(&mut self, result: impl FnMut(&str) -> String) -> Vec<Message> {
+    pub(super) fn take_messages(&mut self, result: impl FnMut(&str) -> String) -> Vec<ChatMessage> {
         self.called = false;
         std::mem::take(&mut self.transcript).into_messages(result)
     }

@@ -54,13 +54,13 @@ table! {
         CACHE_KEY;
         Row::ignored("prompt_cache_options", "prefixes are always cached");
         Row::ignored("prompt_cache_retention", "prefixes are always cached");
-        REASONING_OPTIONS: Field<Object<'_>> =
+        REASONING_OPTIONS: Field<JsonObject<'_>> =
             Field::new("reasoning", "the other way to say `reasoning_effort` and `thinking_token_budget`, which win (as in OpenRouter)")
                 .of(Shape::Object(&[REASONING_EFFORT_OPTION.row(), REASONING_BUDGET.row()]));
         REASONING_EFFORT: Field<OneOf> =
             Field::new("reasoning_effort", "an argument of the chat template; `none` also sets `enable_thinking` to `false`")
                 .of(EFFORTS);
-        RESPONSE_FORMAT: Field<Object<'_>> =
+        RESPONSE_FORMAT: Field<JsonObject<'_>> =
             Field::new("response_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
         RETURN_TOKEN_IDS;
         Row::ignored("safety_identifier", "about the user, for abuse");
@@ -74,7 +74,7 @@ table! {
             Shape::OneOf(&["auto", "none", "required"]),
             Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &CHOICE_KINDS, common: &[], others: None }),
         ]));
-        THINKING: Field<Object<'_>> =
+        THINKING: Field<JsonObject<'_>> =
             Field::new("thinking", "`type` `disabled` sets the template argument `enable_thinking` to `false`, the others and none to `true`; `reasoning_effort` wins")
                 .of(Shape::Object(&[
                     THINKING_TYPE.row(),
@@ -130,7 +130,7 @@ table! {
         CONTENT: Field<Value<'_>> =
             Field::new("content", "text; images, files and audio become a placeholder, with a warning")
                 .of(Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&content::PARTS))]));
-        FUNCTION_CALL: Field<Object<'_>> =
+        FUNCTION_CALL: Field<JsonObject<'_>> =
             Field::new("function_call", "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`");
         TOOL: Field<&str> = Field::new("name", "of a tool whose result it is; else ignored");
         PREFIX: Field<bool> = Field::new("prefix", "of the last message: the answer goes on with it");

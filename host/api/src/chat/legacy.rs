@@ -5,11 +5,11 @@
 use super::fields;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::{Object, Value};
+use crate::json::{JsonObject, Value};
 use prompt::{Content, HistoryCall};
 
 /// Name and arguments of a call of a function.
-pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
+pub(super) fn function_call(function: JsonObject<'_>, id: String) -> Result<HistoryCall, ApiError> {
     let arguments = match function.value(fields::ARGUMENTS) {
         None => String::new(),
         Some(Value::String(text)) => text.get().to_owned(),
@@ -20,13 +20,17 @@ pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryC
 }
 
 /// The call of an assistant message, if it has one.
-pub(super) fn call(message: Object<'_>, history: &History) -> Result<Option<HistoryCall>, ApiError> {
+pub(super) fn call(message: JsonObject<'_>, history: &History) -> Result<Option<HistoryCall>, ApiError> {
     let Some(function) = message.get(fields::FUNCTION_CALL)? else { return Ok(None) };
     function_call(function, format!("call_{}", history.len())).map(Some)
 }
 
 /// The result of a call.
-pub(super) fn result(message: Object<'_>, content: Content, history: &mut History) -> Result<(), ApiError> {
+pub(super) fn result(
+    message: JsonObject<'_>,
+    content: Content,
+    history: &mut History,
+) -> Result<(), ApiError> {
     let name = message.get(fields::TOOL)?;
     let id = match message.get(fields::CALL_ID)? {
         Some(id) => Some(id.to_owned()),

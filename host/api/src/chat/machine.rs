@@ -9,7 +9,7 @@ use super::stream::{OutputOptions, Stream};
 use crate::error::{ApiError, cancelled, not_stored};
 use crate::event_buffer::EventBuffer;
 use crate::ids::Ids;
-use crate::machine::{Machine, Record};
+use crate::machine::{Machine, StoredAnswer};
 use model::{RawStep, RawTurn};
 use turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 
@@ -106,7 +106,7 @@ impl Machine for ChatMachine {
         }
     }
 
-    fn record(&mut self) -> Option<Record> {
+    fn record(&mut self) -> Option<StoredAnswer> {
         let status = match (&self.failure, self.open) {
             (Some(_), _) => Some(Status::Failed),
             (None, 0) if self.choices.iter().any(ChoiceMachine::is_cut) => Some(Status::Incomplete),
@@ -114,7 +114,7 @@ impl Machine for ChatMachine {
             (None, _) => None,
         };
         let object = status.map(|_| self.body().1.into_bytes()).unwrap_or_default();
-        Some(Record { id: self.stream.id.clone(), status, object, output: Vec::new() })
+        Some(StoredAnswer { id: self.stream.id.clone(), status, object, output: Vec::new() })
     }
 
     fn not_stored(&mut self, buffer: &mut EventBuffer) {

@@ -9,21 +9,21 @@ use super::tools::{Unknown, client_tools};
 use crate::content;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::request::Defaults;
 use crate::tools::{CUSTOM, ClientTools, FUNCTION, TOOLS, ToolBounds};
 use crate::warnings::Warnings;
 use grammar::ToolDefinition;
 use net::printable::printable;
-use prompt::{Content, HistoryCall, Message, Role};
+use prompt::{ChatMessage, Content, HistoryCall, Role};
 
 /// Reads `messages` into the conversation. Returns the tools that they declare, too.
 pub(super) fn messages(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
     bounds: ToolBounds,
     warnings: &mut Warnings,
-) -> Result<(Vec<Message>, Vec<ToolDefinition>), ApiError> {
+) -> Result<(Vec<ChatMessage>, Vec<ToolDefinition>), ApiError> {
     let list = body.require(fields::MESSAGES)?;
     if list.elements.is_empty() {
         return Err(list.path.invalid("there is no message in it to answer"));
@@ -44,7 +44,11 @@ struct Later {
 
 impl Later {
     /// The content of a system's message: its text, or the declarations of its tools.
-    fn instructions(&mut self, message: &Object<'_>, warnings: &mut Warnings) -> Result<Content, ApiError> {
+    fn instructions(
+        &mut self,
+        message: &JsonObject<'_>,
+        warnings: &mut Warnings,
+    ) -> Result<Content, ApiError> {
         if message.list(TOOLS)?.elements.is_empty() {
             return content::required(message, fields::CONTENT, warnings);
         }
@@ -67,14 +71,14 @@ impl Later {
 
 /// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek`
 /// and Mistral have it.
-pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
+pub(super) fn last_is_prefix(body: &JsonObject<'_>) -> Result<bool, ApiError> {
     let messages = body.list(fields::MESSAGES.optional())?;
     let Some((path, last)) = messages.iter().last() else { return Ok(false) };
-    Ok(Object::new(last, path)?.get(fields::PREFIX)?.unwrap_or(false))
+    Ok(JsonObject::new(last, path)?.get(fields::PREFIX)?.unwrap_or(false))
 }
 
 fn message(
-    message: Object<'_>,
+    message: JsonObject<'_>,
     history: &mut History,
     later: &mut Later,
     warnings: &mut Warnings,
@@ -117,7 +121,11 @@ fn message(
     Ok(())
 }
 
-fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+fn assistant(
+    message: JsonObject<'_>,
+    history: &mut History,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
     let mut content = content::optional(&message, fields::CONTENT, warnings)?;
     // A refusal is part of the text that the model wrote; only the protocol has a field of its own
     // for it.
@@ -138,7 +146,7 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
 }
 
 /// 400: the result's call is in no message before it, so the client has left them out.
-fn no_call(message: Object<'_>, id: &str) -> ApiError {
+fn no_call(message: JsonObject<'_>, id: &str) -> ApiError {
     let what = format_args!(
         "no message before this one has the call {} in its `tool_calls`: send the whole conversation",
         printable(id)
@@ -146,7 +154,7 @@ fn no_call(message: Object<'_>, id: &str) -> ApiError {
     message.at(fields::CALL_ID).invalid(what)
 }
 
-fn call(call: Object<'_>, warnings: &mut Warnings) -> Result<HistoryCall, ApiError> {
+fn call(call: JsonObject<'_>, warnings: &mut Warnings) -> Result<HistoryCall, ApiError> {
     warnings.fields(&call, &[fields::CALL])?;
     let id = call.require(fields::ID)?.to_owned();
     if let Some(custom) = call.get(CUSTOM.optional())? {

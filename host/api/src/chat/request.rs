@@ -9,7 +9,7 @@ use super::tools::{Unknown, client_tools};
 use crate::error::ApiError;
 use crate::format::{self, Naming};
 use crate::ids::{Clock, Ids};
-use crate::json::{Object, Value};
+use crate::json::{JsonObject, Value};
 use crate::limits::RequestLimits;
 use crate::options;
 use crate::request::{ApiRequest, Defaults};
@@ -42,7 +42,7 @@ impl ChatRequest {
 }
 
 /// Reads and checks a request's body.
-pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
+pub(crate) fn parse(body: &JsonObject<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     // The transport reads more of it, before this.
     body.get(fields::STORE)?;
@@ -66,7 +66,11 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
 }
 
 /// Reads the job that `body` asks for.
-pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warnings) -> Result<Job, ApiError> {
+pub(crate) fn job(
+    body: &JsonObject<'_>,
+    defaults: &Defaults,
+    warnings: &mut Warnings,
+) -> Result<Job, ApiError> {
     check_modalities(body)?;
     let format = format::read(body, fields::RESPONSE_FORMAT, Naming::Named, &defaults.limits)?;
     let structured = structured_outputs::read(body, &defaults.limits)?;
@@ -116,7 +120,7 @@ pub(crate) fn job(body: &Object<'_>, defaults: &Defaults, warnings: &mut Warning
 }
 
 /// Refuses any form of the answer but text.
-fn check_modalities(body: &Object<'_>) -> Result<(), ApiError> {
+fn check_modalities(body: &JsonObject<'_>) -> Result<(), ApiError> {
     let other = |(_, value): &(_, Value<'_>)| value.as_str() != Some("text");
     match body.list(fields::MODALITIES)?.iter().find(other) {
         Some((path, _)) => Err(path.unsupported("answers are text: leave the others out")),
@@ -125,24 +129,24 @@ fn check_modalities(body: &Object<'_>) -> Result<(), ApiError> {
 }
 
 /// Most tokens of reasoning, by the field of vLLM, that of `thinking` or that of `reasoning`.
-fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
-    let of_thinking = |thinking: Object<'_>| thinking.get(fields::BUDGET_TOKENS);
-    let of_reasoning = |reasoning: Object<'_>| reasoning.get(fields::REASONING_BUDGET);
+fn budget(body: &JsonObject<'_>) -> Result<Option<u32>, ApiError> {
+    let of_thinking = |thinking: JsonObject<'_>| thinking.get(fields::BUDGET_TOKENS);
+    let of_reasoning = |reasoning: JsonObject<'_>| reasoning.get(fields::REASONING_BUDGET);
     let thinking = body.get(fields::THINKING)?.map_or(Ok(None), of_thinking)?;
     let reasoning = body.get(fields::REASONING_OPTIONS)?.map_or(Ok(None), of_reasoning)?;
     Ok(body.get(fields::THINKING_BUDGET)?.or(thinking).or(reasoning))
 }
 
 /// The effort, by its field, that of `reasoning` or that of `thinking`.
-fn effort<'a>(body: &'a Object<'a>, thinks: Option<bool>) -> Result<Option<&'a str>, ApiError> {
-    let of_other = |other: Object<'a>| other.get(fields::REASONING_EFFORT_OPTION);
+fn effort<'a>(body: &'a JsonObject<'a>, thinks: Option<bool>) -> Result<Option<&'a str>, ApiError> {
+    let of_other = |other: JsonObject<'a>| other.get(fields::REASONING_EFFORT_OPTION);
     let reasoning = body.get(fields::REASONING_OPTIONS)?.map_or(Ok(None), of_other)?;
     let thinking = body.get(fields::THINKING)?.map_or(Ok(None), of_other)?;
     Ok(body.get(fields::REASONING_EFFORT)?.or(reasoning).or(thinking.filter(|_| thinks == Some(true))))
 }
 
 /// What `thinking` says of whether the model is asked to think.
-fn thinks(body: &Object<'_>) -> Result<Option<bool>, ApiError> {
+fn thinks(body: &JsonObject<'_>) -> Result<Option<bool>, ApiError> {
     let Some(thinking) = body.get(fields::THINKING)? else { return Ok(None) };
     let kind = thinking.get(fields::THINKING_TYPE)?.unwrap_or("enabled");
     options::thinks(kind, &thinking).map(Some)
@@ -150,7 +154,7 @@ fn thinks(body: &Object<'_>) -> Result<Option<bool>, ApiError> {
 
 /// `chat_template_kwargs`, the effort and `thinking`, each of which wins over the next.
 fn template_arguments(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let thinks = thinks(body)?;
@@ -169,7 +173,7 @@ fn template_arguments(
 
 /// Reads a request's body and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
     ids: Ids,
     now: &Clock,
@@ -182,7 +186,7 @@ pub(crate) fn read(
 
 /// Number of alternatives to list with each token of the content; `None` if no log-probabilities
 /// are asked for.
-fn logprobs(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<u8>, ApiError> {
+fn logprobs(body: &JsonObject<'_>, limits: &RequestLimits) -> Result<Option<u8>, ApiError> {
     let top = options::alternatives(body, fields::TOP_LOGPROBS, limits)?.unwrap_or(0);
     if body.get(fields::LOGPROBS)? == Some(true) {
         return Ok(Some(top));
@@ -195,7 +199,7 @@ fn logprobs(body: &Object<'_>, limits: &RequestLimits) -> Result<Option<u8>, Api
 
 /// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of
 /// that message.
-fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
+fn beginning(body: &JsonObject<'_>) -> Result<Beginning, ApiError> {
     let goes_on = body.get(fields::CONTINUE_LAST)?;
     let new_turn = body.get(fields::NEW_TURN)?;
     match (goes_on, new_turn) {

@@ -3,12 +3,12 @@
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value as Metadata};
-use store::{Item, NewCompletion, Tag};
+use store::{CompletionTag, NewCompletion, StoredItem};
 
 use super::chunks::Completion;
 use super::fields::{self, Row, Shape, Tables, table};
 use crate::error::ApiError;
-use crate::json::{Field, Object, OneOf, Value};
+use crate::json::{Field, JsonObject, OneOf, Value};
 use crate::list::List;
 use crate::metadata::{self, REPLACED};
 use crate::query::{AFTER, LIMIT, ORDER, Query};
@@ -33,7 +33,7 @@ table! {
         LIMIT;
         OLDEST_FIRST;
         OF_MODEL: Field<&str> = Field::new("model", "completions of this model only");
-        OF_METADATA: Field<Object<'_>> =
+        OF_METADATA: Field<JsonObject<'_>> =
             Field::new("metadata", "completions with these entries only: `metadata[KEY]=VALUE`")
                 .of(Shape::Map(&Shape::Text));
     }
@@ -42,7 +42,7 @@ table! {
 /// A completion that is to be stored.
 #[derive(Debug)]
 pub struct Wish {
-    tags: Vec<Tag>,
+    tags: Vec<CompletionTag>,
     /// The messages as JSON, without their ids: each is an object with at least one field.
     messages: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub struct Wish {
 /// # Errors
 /// 400 where `store` is no boolean, or the metadata or a message of a completion to be stored is
 /// wrong.
-pub fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
+pub fn wish(body: &JsonObject<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
     if !body.get(fields::STORE)?.unwrap_or(false) {
         return Ok(None);
     }
@@ -63,7 +63,7 @@ pub fn wish(body: &Object<'_>, max: usize) -> Result<Option<Wish>, ApiError> {
 }
 
 /// A message as it is stored: content that was sent as parts stands in a field of its own.
-fn message(message: &Object<'_>) -> String {
+fn message(message: &JsonObject<'_>) -> String {
     let (content, parts) = match message.value(fields::CONTENT) {
         Some(parts @ Value::List(_)) => (Json::null(), parts.to_json()),
         Some(content) => (content.to_json(), Json::null()),
@@ -87,15 +87,15 @@ impl Wish {
         let item = |(number, message): (usize, String)| {
             let item = format!("{id}-{number}");
             let body = format!(r#"{{"id":{},{}"#, Json::of(&item).into_string(), &message[1..]);
-            Item { id: item, body: body.into_bytes() }
+            StoredItem { id: item, body: body.into_bytes() }
         };
         let input = self.messages.into_iter().enumerate().map(item).collect();
         NewCompletion { tags: self.tags, input, id }
     }
 }
 
-fn tags(model: &str, metadata: &Map<String, Metadata>) -> Vec<Tag> {
-    let tag = |name: String, value: &str| Tag { name, value: value.to_owned() };
+fn tags(model: &str, metadata: &Map<String, Metadata>) -> Vec<CompletionTag> {
+    let tag = |name: String, value: &str| CompletionTag { name, value: value.to_owned() };
     let entries = metadata
         .iter()
         .map(|(key, value)| tag(format!("{METADATA_TAG}{key}"), value.as_str().unwrap_or_default()));
@@ -104,14 +104,14 @@ fn tags(model: &str, metadata: &Map<String, Metadata>) -> Vec<Tag> {
 
 /// Reads new metadata, and warnings.
 pub fn update(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
 ) -> Result<(Map<String, Metadata>, Vec<String>), ApiError> {
     metadata::replacement(body, UPDATE_TABLES, defaults.limits.metadata)
 }
 
 /// The tags of a stored completion with other metadata.
-pub fn retagged(stored: &store::Completion, metadata: &Map<String, Metadata>) -> Vec<Tag> {
+pub fn retagged(stored: &store::Completion, metadata: &Map<String, Metadata>) -> Vec<CompletionTag> {
     let model = stored.tags.iter().find(|tag| tag.name == MODEL_TAG);
     tags(model.map_or("", |tag| &tag.value), metadata)
 }
@@ -120,13 +120,13 @@ pub fn retagged(stored: &store::Completion, metadata: &Map<String, Metadata>) ->
 ///
 /// # Errors
 /// 400 where there are more: no completion has so many.
-pub fn listed_by(query: &Query, max: usize) -> Result<Vec<Tag>, ApiError> {
+pub fn listed_by(query: &Query, max: usize) -> Result<Vec<CompletionTag>, ApiError> {
     let mut tags = Vec::new();
     if let Some(model) = query.get(OF_MODEL) {
-        tags.push(Tag { name: MODEL_TAG.to_owned(), value: model.to_owned() });
+        tags.push(CompletionTag { name: MODEL_TAG.to_owned(), value: model.to_owned() });
     }
     for (key, value) in query.map(OF_METADATA) {
-        tags.push(Tag { name: format!("{METADATA_TAG}{key}"), value: value.to_owned() });
+        tags.push(CompletionTag { name: format!("{METADATA_TAG}{key}"), value: value.to_owned() });
     }
     if tags.len() > max + 1 {
         let what = format!("metadata: at most {max} keys, got more");
@@ -136,8 +136,8 @@ pub fn listed_by(query: &Query, max: usize) -> Result<Vec<Tag>, ApiError> {
 }
 
 /// A stored completion as clients get it: the one that was sent, with its metadata.
-pub fn shown(stored: store::Completion) -> Item {
-    let entry = |tag: &Tag| {
+pub fn shown(stored: store::Completion) -> StoredItem {
+    let entry = |tag: &CompletionTag| {
         let key = tag.name.strip_prefix(METADATA_TAG)?;
         Some((key.to_owned(), Metadata::String(tag.value.clone())))
     };
@@ -148,7 +148,7 @@ pub fn shown(stored: store::Completion) -> Item {
     body.extend_from_slice(br#","metadata":"#);
     body.extend_from_slice(Json::of(&metadata).into_string().as_bytes());
     body.push(b'}');
-    Item { id: stored.id, body }
+    StoredItem { id: stored.id, body }
 }
 
 /// Schema of a stored completion.

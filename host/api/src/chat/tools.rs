@@ -2,7 +2,7 @@
 
 use super::fields;
 use crate::error::ApiError;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::tools::{self, CUSTOM, ClientTools, FUNCTION, PARAMETERS, ToolBounds};
 use crate::warnings::Warnings;
 
@@ -17,14 +17,14 @@ pub(super) enum Unknown {
 
 /// Reads `tools` of a request, or of a message.
 pub(super) fn client_tools(
-    owner: &Object<'_>,
+    owner: &JsonObject<'_>,
     bounds: &mut ToolBounds,
     unknown: Unknown,
     warnings: &mut Warnings,
 ) -> Result<ClientTools, ApiError> {
     let mut client_tools = ClientTools::default();
     for (path, value) in tools::list(owner, bounds)?.iter() {
-        let tool = Object::new(value, path)?;
+        let tool = JsonObject::new(value, path)?;
         let kind = tool.require(fields::TYPE)?;
         if unknown == Unknown::Refused && fields::TOOL_KINDS.find(kind).is_none() {
             return Err(tool.at(fields::TYPE).invalid("expected \"function\" or \"custom\""));

@@ -7,7 +7,7 @@ use super::logprobs::TokenNames;
 use super::machine::{CompletionMachine, OutputOptions};
 use crate::error::ApiError;
 use crate::ids::{Clock, Ids};
-use crate::json::{List, Object, Path, Text, Value};
+use crate::json::{JsonObject, List, Path, Text, Value};
 use crate::options;
 use crate::request::{ApiRequest, Defaults};
 use crate::structured_outputs::{self, StructuredOutput};
@@ -20,7 +20,7 @@ const DEFAULT_TOKENS: u32 = 16;
 
 /// Reads a request's body and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
     mut ids: Ids,
     now: &Clock,
@@ -53,7 +53,7 @@ pub(crate) fn read(
     })
 }
 
-fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
+fn job(body: &JsonObject<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
     let (response_schema, response_grammar) =
         StructuredOutput::forms(structured_outputs::read(body, &defaults.limits)?);
     let max_output_tokens = Some(body.get(fields::MAX_TOKENS)?.unwrap_or(DEFAULT_TOKENS));
@@ -82,7 +82,7 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
     })
 }
 
-fn refuse_unsupported(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
+fn refuse_unsupported(body: &JsonObject<'_>, n: u32) -> Result<(), ApiError> {
     if body.get(fields::BEST_OF)?.is_some_and(|best_of| best_of != n) {
         return Err(body
             .at(fields::BEST_OF)
@@ -93,7 +93,7 @@ fn refuse_unsupported(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
 
 /// `prompt`: a text, token ids, or a list of at most `max` of either.
 pub(crate) fn prompts(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     max: usize,
     defaults: &Defaults,
 ) -> Result<Vec<RawPrompt>, ApiError> {

@@ -21,7 +21,7 @@ struct Shown<'a> {
 }
 
 /// A stored conversation as clients get it. Its metadata is JSON that was stored by this server.
-pub fn conversation(stored: &store::Conversation) -> impl Serialize + '_ {
+pub fn conversation(stored: &store::StoredConversation) -> impl Serialize + '_ {
     let metadata = String::from_utf8_lossy(&stored.metadata).into_owned();
     Shown {
         id: &stored.id,

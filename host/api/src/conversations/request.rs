@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::fields;
 use crate::error::ApiError;
 use crate::ids::Ids;
-use crate::json::{List, Object, Path};
+use crate::json::{JsonObject, List, Path};
 use crate::metadata;
 use crate::raw::Json;
 use crate::request::Defaults;
@@ -36,19 +36,23 @@ pub struct NewItems {
 }
 
 /// Reads a new conversation; its items get `ids` where they have none.
-pub fn create(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewConversation, ApiError> {
+pub fn create(
+    body: &JsonObject<'_>,
+    defaults: &Defaults,
+    ids: &mut Ids,
+) -> Result<NewConversation, ApiError> {
     let metadata = to_bytes(&metadata::read(body, defaults.limits.metadata)?);
     let warnings = Warnings::of_fields(body, fields::CREATE_TABLES)?;
     Ok(NewConversation { metadata, items: items(body.list(fields::FIRST_ITEMS)?, warnings, defaults, ids)? })
 }
 
 /// Reads items to be added.
-pub fn add(body: &Object<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewItems, ApiError> {
+pub fn add(body: &JsonObject<'_>, defaults: &Defaults, ids: &mut Ids) -> Result<NewItems, ApiError> {
     items(body.require(fields::ITEMS)?, Warnings::of_fields(body, fields::ADD_TABLES)?, defaults, ids)
 }
 
 /// Reads new metadata, as JSON, and warnings.
-pub fn update(body: &Object<'_>, defaults: &Defaults) -> Result<(Vec<u8>, Vec<String>), ApiError> {
+pub fn update(body: &JsonObject<'_>, defaults: &Defaults) -> Result<(Vec<u8>, Vec<String>), ApiError> {
     let (metadata, warnings) = metadata::replacement(body, fields::UPDATE_TABLES, defaults.limits.metadata)?;
     Ok((to_bytes(&metadata), warnings))
 }
@@ -78,7 +82,7 @@ fn items(
 }
 
 fn item(
-    item: &Object<'_>,
+    item: &JsonObject<'_>,
     defaults: &Defaults,
     ids: &mut Ids,
     warnings: &mut Warnings,
@@ -95,7 +99,7 @@ fn item(
 const LONGEST_ID: usize = 256;
 
 fn check_id(path: Path<'_>, item: &OwnItem) -> Result<(), ApiError> {
-    let (OwnItem::Whole(store::Item { id, .. }) | OwnItem::Reference(id)) = item;
+    let (OwnItem::Whole(store::StoredItem { id, .. }) | OwnItem::Reference(id)) = item;
     if id.len() > LONGEST_ID {
         return Err(path.invalid(format_args!("an id has at most {LONGEST_ID} bytes")));
     }

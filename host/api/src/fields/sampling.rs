@@ -1,7 +1,9 @@
 //! The sampling fields, which most endpoints share ([`crate::options::sampling`] reads them), and
 //! other fields and notes that several endpoints have.
 
-use super::{Field, List, Object, OneOf, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table};
+use super::{
+    Field, JsonObject, List, OneOf, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table,
+};
 
 table! {
     pub(crate) SAMPLING {
@@ -14,7 +16,7 @@ table! {
             Field::new("ignore_eos", "the model's end tokens don't end the answer, only `stop`, `stop_token_ids` and the limit do; refused where a grammar restricts the answer (as in vLLM)");
         INCLUDE_STOP: Field<bool> =
             Field::new("include_stop_str_in_output", "the stop text stays in the answer (as in vLLM)");
-        LOGIT_BIAS: Field<Object<'_>> =
+        LOGIT_BIAS: Field<JsonObject<'_>> =
             Field::new("logit_bias", "token ids as names; at most 300").of(Shape::Map(&BIAS));
         MIN_P: Field<f64> =
             Field::new("min_p", "least probability, as a part of the likeliest token's (as in vLLM)").of(UNIT);
@@ -77,7 +79,7 @@ pub(crate) const TEXT: Required<&str> = Field::new("text", "").required();
 pub(crate) const DESCRIPTION: Field<&str> = Field::new("description", "");
 pub(crate) const SERVER_LABEL: Required<&str> = Field::new("server_label", "").required();
 pub(crate) const STRICT: Field<bool> = Field::new("strict", "");
-pub(crate) const TEMPLATE_ARGUMENTS: Field<Object<'_>> = Field::new(
+pub(crate) const TEMPLATE_ARGUMENTS: Field<JsonObject<'_>> = Field::new(
     "chat_template_kwargs",
     "arguments for the chat template: strings, numbers, booleans, under names that the operator allows \
      (`--template-argument`), else refused",
@@ -131,7 +133,7 @@ pub(crate) const FORCED_NOTE: &str =
     "what forces a call is refused where the engine can't force it (`docs/constraints.md`)";
 
 /// `stream_options` of Chat Completions and Completions.
-pub(crate) const STREAM_OPTIONS: Field<Object<'_>> =
+pub(crate) const STREAM_OPTIONS: Field<JsonObject<'_>> =
     Field::new("stream_options", "").of(Shape::Object(STREAM_OPTION_FIELDS));
 
 table! {

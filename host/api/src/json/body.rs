@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::document::Document;
-use super::object::Object;
+use super::object::JsonObject;
 use super::path::Path;
 use super::scan::Values;
 use super::value::Value;
@@ -40,7 +40,7 @@ impl Document {
     }
 
     /// The body's object.
-    pub fn body(&self) -> Object<'_> {
+    pub fn body(&self) -> JsonObject<'_> {
         let part = |place: &Range<usize>| {
             let part = std::str::from_utf8(&self.text[place.clone()]);
             Value::new(part.expect("the whole body has been checked"), self)
@@ -50,6 +50,6 @@ impl Document {
         };
         let fields = self.arena.alloc_slice_fill_iter(self.fields.iter().map(field));
         self.note_repeated(fields, Path::Body);
-        Object::of_body(fields, self)
+        JsonObject::of_body(fields, self)
     }
 }

@@ -9,8 +9,8 @@ use super::value::Value;
 use crate::error::ApiError;
 use crate::fields::shape::{COUNT, Row, Shape, Support};
 
-/// A field that yields a `T`. [`super::Object::get`] reads it, or [`super::Object::require`] if
-/// requests must have it.
+/// A field that yields a `T`. [`super::JsonObject::get`] reads it, or
+/// [`super::JsonObject::require`] if requests must have it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<T, const REQUIRED: bool = false> {
     /// The field's row in a table.
@@ -56,7 +56,7 @@ impl<T: Typed> Field<T> {
     }
 }
 
-/// A whole number up to a bound that the operator sets: [`super::Object::up_to`] reads it.
+/// A whole number up to a bound that the operator sets: [`super::JsonObject::up_to`] reads it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum UpTo {}
 

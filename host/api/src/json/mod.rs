@@ -19,7 +19,7 @@ pub use document::Document;
 pub(crate) use document::Repeated;
 pub(crate) use field::{Field, OneOf, Required, Typed, UpTo};
 pub(crate) use list::List;
-pub use object::Object;
+pub use object::JsonObject;
 pub(crate) use path::Path;
 pub(crate) use value::{Elements, Text, Value};
 

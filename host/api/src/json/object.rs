@@ -10,7 +10,7 @@ use crate::fields::shape::{ANY_OBJECT, Row, Shape};
 
 /// A JSON object with its path. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
-pub struct Object<'a> {
+pub struct JsonObject<'a> {
     /// Names and values, in the order of the text. If a name is repeated, its last value counts.
     fields: &'a [(&'a str, Value<'a>)],
     document: &'a Document,
@@ -18,7 +18,7 @@ pub struct Object<'a> {
     pub(crate) path: Path<'a>,
 }
 
-impl<'a> Object<'a> {
+impl<'a> JsonObject<'a> {
     /// Opens `value`, which must be an object.
     pub(crate) fn new(value: Value<'a>, path: Path<'a>) -> Result<Self, ApiError> {
         let Value::Object(closed) = value else { return Err(path.expected("an object", value)) };
@@ -118,19 +118,19 @@ impl<'a> Object<'a> {
     }
 }
 
-impl Typed for Object<'_> {
+impl Typed for JsonObject<'_> {
     const SHAPE: Shape = ANY_OBJECT;
     const EXPECTED: &'static str = "an object";
-    type Of<'a: 'b, 'b> = Object<'b>;
+    type Of<'a: 'b, 'b> = JsonObject<'b>;
 
-    fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, path: Path<'b>) -> Result<Object<'b>, ApiError> {
-        Object::new(value, path)
+    fn read<'a: 'b, 'b>(value: Value<'a>, _: &Shape, path: Path<'b>) -> Result<JsonObject<'b>, ApiError> {
+        JsonObject::new(value, path)
     }
 }
 
 impl List<'_> {
     /// The elements as objects, opened.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = Result<Object<'_>, ApiError>> {
-        self.iter().map(|(path, value)| Object::new(value, path))
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Result<JsonObject<'_>, ApiError>> {
+        self.iter().map(|(path, value)| JsonObject::new(value, path))
     }
 }

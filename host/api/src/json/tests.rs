@@ -1,6 +1,6 @@
 //! Tests of bodies as readers see them.
 
-use super::{Document, Field, List, Object, Path, Value};
+use super::{Document, Field, JsonObject, List, Path, Value};
 use crate::error::ApiError;
 use crate::fields::Shape;
 use crate::limits::RequestLimits;
@@ -10,7 +10,7 @@ fn document(body: &str) -> Result<Document, ApiError> {
 }
 
 /// Calls `read` with the opened body.
-fn with_body<T>(body: &str, read: impl FnOnce(Object<'_>) -> T) -> T {
+fn with_body<T>(body: &str, read: impl FnOnce(JsonObject<'_>) -> T) -> T {
     read(document(body).unwrap_or_else(|error| panic!("{error}")).body())
 }
 
@@ -91,7 +91,7 @@ fn same(value: Value<'_>) -> serde_json::Value {
         Value::String(text) => text.get().into(),
         Value::List(list) => list.iter().map(same).collect(),
         Value::Object(_) => {
-            let object = Object::new(value, Path::Body).unwrap();
+            let object = JsonObject::new(value, Path::Body).unwrap();
             object.fields().map(|(name, value)| (name.to_owned(), same(value))).collect()
         }
     }
@@ -101,7 +101,7 @@ fn same(value: Value<'_>) -> serde_json::Value {
 fn of_fields_of_one_name_the_last_counts() {
     with_body(r#"{"a": 1, "\u0061": 2, "b": {"x": 1, "x": null}}"#, |body| {
         assert_eq!(body.get(Field::<u32>::new("a", "")).unwrap(), Some(2));
-        let (outer, inner) = (Field::<Object<'_>>::new("b", ""), Field::<&str>::new("x", ""));
+        let (outer, inner) = (Field::<JsonObject<'_>>::new("b", ""), Field::<&str>::new("x", ""));
         assert!(body.get(outer).unwrap().unwrap().value(inner).is_none());
         assert!(body.value(outer).unwrap().field(inner).unwrap().is_null());
         assert!(body.value(outer).unwrap().field(Field::<&str>::new("y", "")).is_none());
@@ -113,7 +113,7 @@ fn fields_are_counted_before_they_are_laid_out() {
     let limits = RequestLimits { json_fields: 3, ..RequestLimits::default() };
     let read = |body: &str| {
         let document = Document::read(body.to_owned().into(), &limits)?;
-        document.body().get(Field::<Object<'_>>::new("a", "")).map(|_| ())
+        document.body().get(Field::<JsonObject<'_>>::new("a", "")).map(|_| ())
     };
     assert!(read(r#"{"a":{"b":1,"c":{"d":1,"e":2,"f":3}}}"#).is_ok());
     let error = read(r#"{"a":{"b":1,"c":2,"d":3}}"#).unwrap_err();

@@ -24,7 +24,7 @@ pub(crate) enum Value<'a> {
     String(Text<'a>),
     /// A list.
     List(Elements<'a>),
-    /// An object; [`super::Object::new`] opens it.
+    /// An object; [`super::JsonObject::new`] opens it.
     Object(Closed<'a>),
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::fields;
 use super::tools::Deferred;
 use crate::error::ApiError;
-use crate::json::{Field, List, Object, Path, Required, Value};
+use crate::json::{Field, JsonObject, List, Path, Required, Value};
 use crate::warnings::Warnings;
 use net::printable::printable;
 use prompt::Content;
@@ -48,7 +48,7 @@ pub(super) fn read(content: Value<'_>, path: Path<'_>, reader: &mut Reader<'_>) 
 /// The text of one block of a user message, a tool's result or instructions; `None` for kinds that
 /// say nothing.
 pub(super) fn block_text<'a>(
-    block: Object<'a>,
+    block: JsonObject<'a>,
     reader: &mut Reader<'_>,
 ) -> Result<Option<Cow<'a, str>>, ApiError> {
     let kind = block.require(fields::TYPE)?;
@@ -69,13 +69,13 @@ pub(super) fn block_text<'a>(
 }
 
 /// 400: a block stands in the content of a message that can't have it.
-pub(super) fn misplaced(block: &Object<'_>, kind: &str) -> ApiError {
+pub(super) fn misplaced(block: &JsonObject<'_>, kind: &str) -> ApiError {
     block.at(fields::TYPE).invalid(format_args!("{} can't stand here", printable(kind)))
 }
 
 /// Title, context and text of a document. A document that isn't text, such as a PDF, has a
 /// placeholder for text.
-fn document(block: Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
+fn document(block: JsonObject<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
     let source = block.require(fields::SOURCE)?;
     let body = match source.require(fields::TYPE)? {
         "text" => source.require(DATA)?.to_owned(),
@@ -86,17 +86,17 @@ fn document(block: Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiErr
 }
 
 /// Title, source and text of a search result.
-fn search_result(block: Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
+fn search_result(block: JsonObject<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
     let body = required_text(&block, reader)?;
     headed(&block, [fields::DOCUMENT_TITLE, fields::ORIGIN], &body)
 }
 
-fn required_text(block: &Object<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
+fn required_text(block: &JsonObject<'_>, reader: &mut Reader<'_>) -> Result<String, ApiError> {
     Ok(read(block.require(fields::CONTENT)?, block.at(fields::CONTENT), reader)?.into_joined())
 }
 
 /// The texts of `fields`, each on a line of its own, followed by `body`.
-fn headed(block: &Object<'_>, fields: [Field<&str>; 2], body: &str) -> Result<String, ApiError> {
+fn headed(block: &JsonObject<'_>, fields: [Field<&str>; 2], body: &str) -> Result<String, ApiError> {
     let mut lines = Content::list();
     for field in fields {
         if let Some(text) = block.get(field)? {

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::fields;
-use crate::agent::{Arguments, ClearedResults, Clearing, Compaction, Occasion, Trigger};
+use crate::agent::{ClearedResults, Clearing, Compaction, Occasion, ToolInputs, Trigger};
 use crate::error::ApiError;
-use crate::json::{Field, List, Object, Required, Value};
+use crate::json::{Field, JsonObject, List, Required, Value};
 use crate::request::Defaults;
 use crate::warnings::Warnings;
 
@@ -34,7 +34,7 @@ pub(super) struct ContextEdits {
 /// # Errors
 /// 400 for edits that are unknown or say too little.
 pub(super) fn read(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<ContextEdits, ApiError> {
@@ -79,14 +79,18 @@ fn room(defaults: &Defaults) -> u32 {
     u32::try_from(defaults.context - defaults.context / 8).unwrap_or(u32::MAX)
 }
 
-fn compaction(edit: &Object<'_>, occasion: Occasion, defaults: &Defaults) -> Result<Compaction, ApiError> {
+fn compaction(
+    edit: &JsonObject<'_>,
+    occasion: Occasion,
+    defaults: &Defaults,
+) -> Result<Compaction, ApiError> {
     let own = edit.get(fields::INSTRUCTIONS)?.filter(|text| !text.trim().is_empty());
     let prompt = own.map_or_else(|| Arc::clone(&defaults.compaction_prompt), Arc::from);
     Ok(Compaction { occasion, prompt })
 }
 
 /// A number of tokens: the only trigger of most edits.
-fn tokens(trigger: Option<Object<'_>>, default: u32) -> Result<u32, ApiError> {
+fn tokens(trigger: Option<JsonObject<'_>>, default: u32) -> Result<u32, ApiError> {
     let Some(trigger) = trigger else { return Ok(default) };
     match trigger.require(fields::TYPE)? {
         "input_tokens" => trigger.require(NUMBER),
@@ -94,7 +98,7 @@ fn tokens(trigger: Option<Object<'_>>, default: u32) -> Result<u32, ApiError> {
     }
 }
 
-fn results(edit: &Object<'_>) -> Result<ClearedResults, ApiError> {
+fn results(edit: &JsonObject<'_>) -> Result<ClearedResults, ApiError> {
     let trigger = match edit.get(fields::TRIGGER)? {
         None => Trigger::Tokens(TRIGGER_TOKENS as usize),
         Some(trigger) => match trigger.require(fields::TYPE)? {
@@ -105,7 +109,7 @@ fn results(edit: &Object<'_>) -> Result<ClearedResults, ApiError> {
     };
     let keep = match edit.value(fields::KEEP) {
         None => KEPT_RESULTS,
-        Some(keep) => Object::new(keep, edit.at(fields::KEEP))?.require(NUMBER)?,
+        Some(keep) => JsonObject::new(keep, edit.at(fields::KEEP))?.require(NUMBER)?,
     };
     Ok(ClearedResults {
         trigger,
@@ -113,10 +117,10 @@ fn results(edit: &Object<'_>) -> Result<ClearedResults, ApiError> {
         at_least: tokens(edit.get(fields::AT_LEAST)?, 0)? as usize,
         excluded: edit.list(fields::EXCLUDED)?.texts()?,
         arguments: match edit.value(fields::CLEARED_INPUTS) {
-            None | Some(Value::Bool(false)) => Arguments::Kept,
-            Some(Value::Bool(true)) => Arguments::Cleared,
+            None | Some(Value::Bool(false)) => ToolInputs::Kept,
+            Some(Value::Bool(true)) => ToolInputs::Cleared,
             Some(Value::List(list)) => {
-                Arguments::ClearedOf(List::new(list, edit.at(fields::CLEARED_INPUTS)).texts()?)
+                ToolInputs::ClearedOf(List::new(list, edit.at(fields::CLEARED_INPUTS)).texts()?)
             }
             Some(other) => {
                 return Err(edit.at(fields::CLEARED_INPUTS).expected("a boolean or a list of names", other));
@@ -126,12 +130,12 @@ fn results(edit: &Object<'_>) -> Result<ClearedResults, ApiError> {
 }
 
 /// None where all thoughts stay.
-fn thoughts(edit: &Object<'_>) -> Result<Option<Clearing>, ApiError> {
+fn thoughts(edit: &JsonObject<'_>) -> Result<Option<Clearing>, ApiError> {
     let keep = match edit.value(fields::KEEP) {
         None => KEPT_THOUGHTS,
         Some(Value::String(all)) if all.get() == "all" => return Ok(None),
         Some(keep) => {
-            let keep = Object::new(keep, edit.at(fields::KEEP))?;
+            let keep = JsonObject::new(keep, edit.at(fields::KEEP))?;
             match keep.require(fields::TYPE)? {
                 "all" => return Ok(None),
                 "thinking_turns" => keep.require(NUMBER)?,

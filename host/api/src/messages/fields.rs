@@ -31,14 +31,14 @@ table! {
         Row::ignored("billing_policy", "nothing is billed");
         CACHE_CONTROL;
         TEMPLATE_ARGUMENTS;
-        COMPACTION: Field<Object<'_>> =
+        COMPACTION: Field<JsonObject<'_>> =
             Field::new("compaction", "the answer is a summary alone, a block `compaction`").of(Shape::Object(SUMMARIZE));
         Row::refused(
             "container",
             &["\"container_1\"", "{\"skills\": []}"],
             "files and skills are not kept here: send what the model needs as text",
         );
-        CONTEXT_MANAGEMENT: Field<Object<'_>> =
+        CONTEXT_MANAGEMENT: Field<JsonObject<'_>> =
             Field::new("context_management", "what of a long conversation is left out or summarised; the answer says what was").of(Shape::Object(MANAGEMENT));
         Row::ignored("diagnostics", "about the cache only");
         Row::ignored("fallback_credit_token", "nothing is billed");
@@ -50,21 +50,21 @@ table! {
         )
         .of(Shape::List(&Shape::Object(MCP_SERVER)));
         Row::ignored("metadata", "about the user, for abuse");
-        OUTPUT_CONFIG: Field<Object<'_>> = Field::new("output_config", "").of(Shape::Object(OUTPUT));
-        OUTPUT_FORMAT: Field<Object<'_>> =
+        OUTPUT_CONFIG: Field<JsonObject<'_>> = Field::new("output_config", "").of(Shape::Object(OUTPUT));
+        OUTPUT_FORMAT: Field<JsonObject<'_>> =
             Field::new("output_format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
         Row::ignored("service_tier", "there is one");
         Row::ignored("speed", "there is one");
         SYSTEM: Field<Value<'_>> = Field::new("system", "text, before the first message")
             .of(Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]));
-        THINKING: Field<Object<'_>> = Field::new("thinking", "without it the model is asked not to think")
+        THINKING: Field<JsonObject<'_>> = Field::new("thinking", "without it the model is asked not to think")
             .of(Shape::Object(THINKING_FIELDS));
-        THREAD: Field<Object<'_>> = Field::new(
+        THREAD: Field<JsonObject<'_>> = Field::new(
             "thread",
             "the server keeps the conversation (`create`), and a later request sends its new messages only (`continue`); its first turn's `system` and `tools` hold. Without a store: 400 `thread_unsupported_request`, on which clients send everything",
         )
         .of(Shape::Kinds(&THREAD_KINDS));
-        TOOL_CHOICE: Field<Object<'_>> =
+        TOOL_CHOICE: Field<JsonObject<'_>> =
             Field::new("tool_choice", FORCED_NOTE).of(Shape::Object(TOOL_CHOICE_FIELDS));
         TOOLS.of(Shape::List(&Shape::Kinds(&TOOL_KINDS)));
         Row::ignored("user_profile_id", "about the account");
@@ -85,7 +85,7 @@ table! {
         NAME;
         SERVER_URL: Required<&str> = Field::new("url", "").required();
         AUTHORIZATION_TOKEN: Field<&str> = Field::new("authorization_token", "");
-        TOOL_CONFIGURATION: Field<Object<'_>> =
+        TOOL_CONFIGURATION: Field<JsonObject<'_>> =
             Field::new("tool_configuration", "").of(Shape::Object(SERVER_TOOLS));
     }
 }
@@ -93,8 +93,8 @@ table! {
 table! {
     pub(super) TOOLSET {
         MCP_SERVER_NAME: Required<&str> = Field::new("mcp_server_name", "").required();
-        DEFAULT_CONFIG: Field<Object<'_>> = Field::new("default_config", "").of(Shape::Object(TOOL_CONFIG));
-        CONFIGS: Field<Object<'_>> = Field::new("configs", "by name of a tool, as `default_config`");
+        DEFAULT_CONFIG: Field<JsonObject<'_>> = Field::new("default_config", "").of(Shape::Object(TOOL_CONFIG));
+        CONFIGS: Field<JsonObject<'_>> = Field::new("configs", "by name of a tool, as `default_config`");
         Row::warned("tools", "the server is asked for its tools");
     }
 }
@@ -135,9 +135,9 @@ pub(super) const EDIT_KINDS: Kinds = Kinds {
 
 table! {
     pub(super) CLEAR_RESULTS {
-        TRIGGER: Field<Object<'_>> = Field::new("trigger", "`input_tokens` (100,000 of the prompt's unless given), or `tool_uses`");
+        TRIGGER: Field<JsonObject<'_>> = Field::new("trigger", "`input_tokens` (100,000 of the prompt's unless given), or `tool_uses`");
         KEEP: Field<Value<'_>> = Field::new("keep", "of the newest results: 3 unless given");
-        AT_LEAST: Field<Object<'_>> = Field::new("clear_at_least", "nothing is left out where it saves fewer `input_tokens`");
+        AT_LEAST: Field<JsonObject<'_>> = Field::new("clear_at_least", "nothing is left out where it saves fewer `input_tokens`");
         EXCLUDED: Field<List<'_>> = Field::new("exclude_tools", "names of tools whose results stay").of(TEXTS);
         CLEARED_INPUTS: Field<Value<'_>> = Field::new("clear_tool_inputs", "whether calls lose their arguments, too; or names of the tools whose calls do")
             .of(Shape::Either(&[Shape::Boolean, TEXTS]));
@@ -177,7 +177,7 @@ table! {
     pub(super) OUTPUT {
         EFFORT: Field<OneOf> =
             Field::new("effort", "an argument of the chat template, `reasoning_effort`").of(EFFORTS);
-        FORMAT: Field<Object<'_>> =
+        FORMAT: Field<JsonObject<'_>> =
             Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
         Row::warned("task_budget", "`max_tokens` bounds an answer, and nothing bounds several");
     }
@@ -330,7 +330,7 @@ table! {
 
 table! {
     pub(super) DOCUMENT {
-        SOURCE: Required<Object<'_>> = Field::new("source", "").required();
+        SOURCE: Required<JsonObject<'_>> = Field::new("source", "").required();
         DOCUMENT_TITLE;
         CONTEXT: Field<&str> = Field::new("context", "");
     }
@@ -378,7 +378,7 @@ table! {
     pub(super) TOOL {
         TOOL_NAME;
         DESCRIPTION;
-        INPUT_SCHEMA: Field<Object<'_>> = Field::new("input_schema", "a JSON schema");
+        INPUT_SCHEMA: Field<JsonObject<'_>> = Field::new("input_schema", "a JSON schema");
         STRICT.note(STRICT_NOTE);
     }
 }

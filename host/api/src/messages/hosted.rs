@@ -1,9 +1,9 @@
 //! Reader of `mcp_servers` and of the tools `mcp_toolset`: tools that the server runs for a request.
 
 use super::fields;
-use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
+use crate::agent::{ApprovalRule, Hosted, HostedToolKind, HostedTools};
 use crate::error::ApiError;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::tools::TOOLS;
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServers, RequestServerError, UrlError};
@@ -20,7 +20,7 @@ const MOST_SERVERS: usize = 20;
 /// # Errors
 /// 400 for a server that can't be used here, and for a set of tools of none.
 pub(super) fn read(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     servers: &McpServers,
     warnings: &mut Warnings,
 ) -> Result<Option<Hosted>, ApiError> {
@@ -45,7 +45,7 @@ pub(super) fn read(
         };
         let mut tools = HostedTools {
             server: found,
-            purpose: Purpose::Mcp,
+            kind: HostedToolKind::Mcp,
             allowed: None,
             denied: Vec::new(),
             chosen: None,
@@ -70,12 +70,12 @@ pub(super) fn read(
     Ok((!hosted.tools.is_empty()).then_some(hosted))
 }
 
-fn headers(server: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
+fn headers(server: &JsonObject<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let token = server.get(fields::AUTHORIZATION_TOKEN)?;
     Ok(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))).into_iter().collect())
 }
 
-fn refusal(server: &Object<'_>, error: &RequestServerError) -> ApiError {
+fn refusal(server: &JsonObject<'_>, error: &RequestServerError) -> ApiError {
     match error {
         RequestServerError::Url(UrlError::Forbidden) => server.at(fields::SERVER_URL).unsupported(
             "this server does not connect to servers that requests name (--mcp-request-urls): ask its operator for one by name",
@@ -86,19 +86,19 @@ fn refusal(server: &Object<'_>, error: &RequestServerError) -> ApiError {
 }
 
 /// Notes which of a server's tools are used.
-fn toolset(tool: &Object<'_>, hosted: &mut Hosted, warnings: &mut Warnings) -> Result<(), ApiError> {
+fn toolset(tool: &JsonObject<'_>, hosted: &mut Hosted, warnings: &mut Warnings) -> Result<(), ApiError> {
     let name = tool.require(fields::MCP_SERVER_NAME)?;
     let of_name = hosted.tools.iter_mut().find(|tools| tools.server.label() == name);
     let Some(tools) = of_name else {
         let what = format_args!("no server in mcp_servers has the name {}", printable(name));
         return Err(tool.at(fields::MCP_SERVER_NAME).invalid(what));
     };
-    let is_enabled = |config: &Object<'_>| config.get(fields::ENABLED);
+    let is_enabled = |config: &JsonObject<'_>| config.get(fields::ENABLED);
     let default = tool.get(fields::DEFAULT_CONFIG)?.as_ref().map_or(Ok(None), is_enabled)?.unwrap_or(true);
     let mut enabled = Vec::new();
     if let Some(configs) = tool.get(fields::CONFIGS)? {
         for (name, config) in configs.fields() {
-            let config = Object::new(config, configs.path.field(name))?;
+            let config = JsonObject::new(config, configs.path.field(name))?;
             warnings.fields(&config, &[fields::TOOL_CONFIG])?;
             let list = if is_enabled(&config)?.unwrap_or(default) { &mut enabled } else { &mut tools.denied };
             list.push(name.to_owned());

@@ -6,11 +6,11 @@ use super::blocks::{self, Reader};
 use super::fields;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::{List, Object, Path, Value};
+use crate::json::{JsonObject, List, Path, Value};
 use crate::request::Defaults;
 use crate::seal::Seal;
 use net::printable::printable;
-use prompt::{Content, HistoryCall, Message, Role};
+use prompt::{ChatMessage, Content, HistoryCall, Role};
 
 /// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting.
 /// The line differs in every request, so it is left out: with it in the prompt, no two requests
@@ -22,10 +22,10 @@ const JOINT: &str = "\n\n";
 
 /// Reads `system` and `messages` into the conversation.
 pub(super) fn messages(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
     reader: Reader<'_>,
-) -> Result<Vec<Message>, ApiError> {
+) -> Result<Vec<ChatMessage>, ApiError> {
     let seal = &defaults.seal;
     let list = body.require(fields::MESSAGES)?;
     let mut input = Input { history: History::default(), system: None, begun: false, seal, reader };
@@ -56,7 +56,7 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    fn message(&mut self, message: Object<'_>) -> Result<(), ApiError> {
+    fn message(&mut self, message: JsonObject<'_>) -> Result<(), ApiError> {
         self.reader.warnings.fields(&message, &[fields::MESSAGE])?;
         let (role, content) = (message.require(fields::ROLE)?, message.require(fields::CONTENT)?);
         let path = message.at(fields::CONTENT);
@@ -135,7 +135,7 @@ impl Input<'_> {
 
     /// Reads a tool's result. Templates have no field for a failed result, so its text says that it
     /// failed.
-    fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
+    fn result(&mut self, block: JsonObject<'_>) -> Result<(), ApiError> {
         let id = block.require(fields::TOOL_USE_ID)?;
         if !self.history.has_call(id) {
             return Err(no_call(block, id));
@@ -167,7 +167,7 @@ impl Input<'_> {
 
     /// Reads a block of an assistant message. Texts are collected in `said` until another kind of
     /// block comes.
-    fn assistant_block(&mut self, block: Object<'_>, said: &mut Content) -> Result<(), ApiError> {
+    fn assistant_block(&mut self, block: JsonObject<'_>, said: &mut Content) -> Result<(), ApiError> {
         let kind = block.require(fields::TYPE)?;
         if !self.reader.warnings.kind(&block, &fields::BLOCKS, kind)? {
             return Ok(());
@@ -207,7 +207,7 @@ impl Input<'_> {
     /// Reads thinking, whatever its signature: clients change servers in the middle of a
     /// conversation, and a client may put any text in the model's name anyway. A signature that
     /// isn't this server's only gives a warning.
-    fn thinking(&mut self, block: Object<'_>) -> Result<(), ApiError> {
+    fn thinking(&mut self, block: JsonObject<'_>) -> Result<(), ApiError> {
         let text = block.require(fields::THINKING_TEXT)?;
         if text.is_empty() {
             return Ok(());
@@ -219,7 +219,7 @@ impl Input<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Vec<Message> {
+    fn finish(mut self) -> Vec<ChatMessage> {
         if self.history.ends_in_bare_reasoning() {
             // A stream broke off after its thinking: the model thinks again.
             self.history.drop_last();
@@ -230,7 +230,7 @@ impl Input<'_> {
 }
 
 /// 400: the result's call is in no message before it, so the client has left them out.
-fn no_call(block: Object<'_>, id: &str) -> ApiError {
+fn no_call(block: JsonObject<'_>, id: &str) -> ApiError {
     let what = format_args!(
         "no `tool_use` block with the id {} is in the messages before this `tool_result`: send the whole conversation",
         printable(id)
@@ -238,7 +238,7 @@ fn no_call(block: Object<'_>, id: &str) -> ApiError {
     block.at(fields::TOOL_USE_ID).invalid(what)
 }
 
-fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
+fn call(block: JsonObject<'_>) -> Result<HistoryCall, ApiError> {
     let arguments = match block.value(fields::CALL_INPUT) {
         None => "{}".to_owned(),
         Some(Value::String(text)) => text.get().to_owned(),

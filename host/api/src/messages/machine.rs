@@ -13,7 +13,7 @@ use super::thread;
 use crate::agent::{Called, Cleared, CompactionEvent, ServerEvent};
 use crate::error::{ApiError, cancelled, not_stored};
 use crate::event_buffer::EventBuffer;
-use crate::machine::{Machine, Record};
+use crate::machine::{Machine, StoredAnswer};
 use crate::seal::Seal;
 use contract::Payload;
 use turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
@@ -344,14 +344,14 @@ impl Machine for MessagesMachine {
         false
     }
 
-    fn record(&mut self) -> Option<Record> {
+    fn record(&mut self) -> Option<StoredAnswer> {
         let status = match (&self.failure, self.stop_reason) {
             (Some(_), _) => Some(store::Status::Failed),
             (None, Some(_)) => Some(store::Status::Completed),
             (None, None) => None,
         };
         let output = status.map(|_| thread::answer(&self.content)).into_iter().collect();
-        Some(Record { id: self.id.clone(), status, object: Vec::new(), output })
+        Some(StoredAnswer { id: self.id.clone(), status, object: Vec::new(), output })
     }
 
     fn not_stored(&mut self, buffer: &mut EventBuffer) {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::ApiError;
 use crate::fields::{Field, List, Row, Shape, table};
-use crate::models::{CLIENT_VERSION, Model, ModelList};
+use crate::models::{CLIENT_VERSION, ModelCard, ModelList};
 use crate::query::{Query, wrong};
 use crate::schema::AnswerSchemas;
 
@@ -64,7 +64,7 @@ pub(crate) fn list_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
 
 /// Schemas of one model for clients of either protocol.
 pub(crate) fn model_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    either::<Model, ModelInfo>(generator)
+    either::<ModelCard, ModelInfo>(generator)
 }
 
 fn either<A: JsonSchema, B: JsonSchema>(generator: &mut SchemaGenerator) -> AnswerSchemas {
@@ -72,8 +72,8 @@ fn either<A: JsonSchema, B: JsonSchema>(generator: &mut SchemaGenerator) -> Answ
     AnswerSchemas { whole: json!({ "anyOf": either }), events: None }
 }
 
-impl From<Model> for ModelInfo {
-    fn from(model: Model) -> Self {
+impl From<ModelCard> for ModelInfo {
+    fn from(model: ModelCard) -> Self {
         Self {
             r#type: "model",
             display_name: model.id.clone(),
@@ -132,11 +132,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::ModelPage;
-    use crate::models::{Model, ModelList};
+    use crate::models::{ModelCard, ModelList};
     use crate::openapi;
 
     fn page(query: &str) -> Result<Value, Option<String>> {
-        let models = ["a", "b", "c"].map(|id| Model::new(id, 1_700_000_000, 4096));
+        let models = ["a", "b", "c"].map(|id| ModelCard::new(id, 1_700_000_000, 4096));
         let query = openapi::query("GET", "/v1/models", query).map_err(|error| error.param)?;
         let page = ModelPage::new(ModelList::new(models.to_vec()), &query).map_err(|error| error.param)?;
         Ok(serde_json::to_value(page).unwrap())

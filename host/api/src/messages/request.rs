@@ -13,7 +13,7 @@ use crate::agent::{Clearing, Compaction, Hosted};
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
 use crate::ids::{Clock, Ids};
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::options;
 use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
 use crate::seal::Seal;
@@ -21,7 +21,7 @@ use crate::tools::ToolBounds;
 use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job};
-use prompt::{Conversation, Message, Role};
+use prompt::{ChatMessage, Conversation, Role};
 
 /// A request whose body was read and checked.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl MessagesRequest {
 }
 
 /// Reads and checks a request's body.
-pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
+pub(crate) fn parse(body: &JsonObject<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
     let max_tokens = body.require(fields::MAX_TOKENS)?;
     let Prompt { counted, hosted, compaction } = prompt(body, defaults)?;
     let CountRequest { model, job, clearing, warnings } = counted;
@@ -70,7 +70,12 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRe
 }
 
 /// Reads a request's body and makes the machine that answers it, as the transport needs them.
-pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: &Clock) -> Result<ApiRequest, ApiError> {
+pub fn read(
+    body: &JsonObject<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    _now: &Clock,
+) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
     let MessagesRequest { stream, job, hosted, clearing, compaction, warnings, .. } = request;
@@ -79,7 +84,7 @@ pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, _now: &Clock) -> R
 }
 
 /// Reads a body of `count_tokens`.
-pub fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+pub fn count(body: &JsonObject<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
     let Prompt { mut counted, hosted, .. } = prompt(body, defaults)?;
     if hosted.is_some() {
         counted.warnings.push(UNCOUNTED.to_owned());
@@ -95,7 +100,7 @@ struct Prompt {
 }
 
 /// Reads the fields that both routes have: all that make the prompt.
-fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
+fn prompt(body: &JsonObject<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES)?;
     // Whoever has a store has put what it continues into the body.
     thread::link(body)?;
@@ -132,8 +137,8 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<Prompt, ApiError> {
 }
 
 /// Where the answer begins: it continues the last message if that is text of the assistant.
-fn beginning(messages: &[Message]) -> Beginning {
-    let is_begun = |last: &Message| {
+fn beginning(messages: &[ChatMessage]) -> Beginning {
+    let is_begun = |last: &ChatMessage| {
         last.role == Role::Assistant && last.tool_calls.is_empty() && !last.content.is_empty()
     };
     if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
@@ -141,8 +146,8 @@ fn beginning(messages: &[Message]) -> Beginning {
 
 /// The format of the answer: `output_config.format`, else `output_format`, as it was called in the
 /// beta.
-fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
-    let read = |owner: &Object<'_>, field| format::read(owner, field, Naming::Nameless, &defaults.limits);
+fn format(body: &JsonObject<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
+    let read = |owner: &JsonObject<'_>, field| format::read(owner, field, Naming::Nameless, &defaults.limits);
     let older = read(body, fields::OUTPUT_FORMAT)?;
     match body.get(fields::OUTPUT_CONFIG)? {
         Some(config) if config.value(fields::FORMAT).is_some() => read(&config, fields::FORMAT),
@@ -153,7 +158,7 @@ fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiErr
 /// Thinking and effort as template arguments. Arguments that the request sets in
 /// `chat_template_kwargs` win.
 fn template_arguments(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let effort = body.get(fields::OUTPUT_CONFIG)?.map_or(Ok(None), |config| config.get(fields::EFFORT))?;
@@ -167,13 +172,13 @@ fn template_arguments(
 }
 
 /// Most tokens of thinking.
-fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
+fn budget(body: &JsonObject<'_>) -> Result<Option<u32>, ApiError> {
     body.get(fields::THINKING)?.map_or(Ok(None), |thinking| thinking.get(fields::BUDGET_TOKENS))
 }
 
 /// Whether the model may think: only if the request asks for it. Clients that don't ask take the
 /// first block for the answer.
-fn thinks(body: &Object<'_>) -> Result<bool, ApiError> {
+fn thinks(body: &JsonObject<'_>) -> Result<bool, ApiError> {
     let Some(thinking) = body.get(fields::THINKING)? else { return Ok(false) };
     options::thinks(thinking.require(fields::TYPE)?, &thinking)
 }

@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use serde_json::value::RawValue;
-use store::{Item, Link};
+use store::{Link, StoredItem};
 
 use super::fields::{self, MISMATCH, NO_THREADS};
 use crate::error::ApiError;
 use crate::fields::Row;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::raw::{self, Json};
 
 /// What stays the same along a thread.
@@ -26,7 +26,7 @@ pub struct ThreadWish {
     /// Whether a thread begins, or which of its turns is continued.
     pub link: Link,
     /// The request's own items, to be stored.
-    pub own: Vec<Item>,
+    pub own: Vec<StoredItem>,
 }
 
 impl ThreadWish {
@@ -40,11 +40,11 @@ impl ThreadWish {
 ///
 /// # Errors
 /// 400 where it doesn't say which.
-pub fn wish(body: &Object<'_>) -> Result<Option<ThreadWish>, ApiError> {
+pub fn wish(body: &JsonObject<'_>) -> Result<Option<ThreadWish>, ApiError> {
     let Some(link) = link(body)? else { return Ok(None) };
     let messages = body.require(fields::MESSAGES)?;
     let own = messages.objects().map(|message| Ok(item("message", whole(message?))));
-    let mut own = own.collect::<Result<Vec<Item>, ApiError>>()?;
+    let mut own = own.collect::<Result<Vec<StoredItem>, ApiError>>()?;
     if link == Link::Thread {
         let head = HEAD.iter().filter_map(|row| Some((row.name, body.value_of(row)?.to_json())));
         own.insert(0, item("head", raw::object(head)));
@@ -53,7 +53,7 @@ pub fn wish(body: &Object<'_>) -> Result<Option<ThreadWish>, ApiError> {
 }
 
 /// What `body` says of a thread.
-pub(super) fn link(body: &Object<'_>) -> Result<Option<Link>, ApiError> {
+pub(super) fn link(body: &JsonObject<'_>) -> Result<Option<Link>, ApiError> {
     let Some(thread) = body.get(fields::THREAD)? else { return Ok(None) };
     match thread.require(fields::TYPE)? {
         "create" => Ok(Some(Link::Thread)),
@@ -67,7 +67,7 @@ pub(super) fn link(body: &Object<'_>) -> Result<Option<Link>, ApiError> {
 ///
 /// # Errors
 /// 400 where the body has other instructions or tools than the thread.
-pub fn merged(body: &Object<'_>, before: &[Vec<u8>]) -> Result<String, ApiError> {
+pub fn merged(body: &JsonObject<'_>, before: &[Vec<u8>]) -> Result<String, ApiError> {
     let text = |item: &[u8]| Json::new(String::from_utf8_lossy(item).into_owned());
     let (head, before) = match before {
         [head, messages @ ..] => (Some(head), messages),
@@ -129,24 +129,24 @@ fn alone(why: impl Display) -> ApiError {
 }
 
 /// The refusal of a turn for an error of the store, if there is one that clients act on.
-pub fn refusal(error: &store::Error) -> Option<ApiError> {
+pub fn refusal(error: &store::StoreError) -> Option<ApiError> {
     let (status, code, what) = match error {
-        store::Error::NotFound => (
+        store::StoreError::NotFound => (
             404,
             fields::THREAD_NOT_FOUND,
             "no thread has a turn with this id that can be continued: send the whole conversation with `thread: {\"type\": \"create\"}`",
         ),
-        store::Error::Continued { running: true } => (
+        store::StoreError::Continued { running: true } => (
             400,
             fields::IN_FLIGHT,
             "another request continues from there and still runs: wait for it, and continue from its response",
         ),
-        store::Error::Continued { running: false } => (
+        store::StoreError::Continued { running: false } => (
             400,
             fields::ALREADY_CONTINUED,
             "it was continued already, and each response is continued once: continue from the thread's last response",
         ),
-        store::Error::TooLong(_) | store::Error::Full(_) => return Some(alone(error)),
+        store::StoreError::TooLong(_) | store::StoreError::Full(_) => return Some(alone(error)),
         _ => return None,
     };
     let error =
@@ -155,14 +155,14 @@ pub fn refusal(error: &store::Error) -> Option<ApiError> {
 }
 
 /// The item of an answer, which the thread's next turn reads.
-pub(super) fn answer(content: &impl serde::Serialize) -> Item {
+pub(super) fn answer(content: &impl serde::Serialize) -> StoredItem {
     item("message", raw::object([("role", Json::of("assistant")), ("content", Json::of(content))]))
 }
 
-fn whole(message: Object<'_>) -> Json {
+fn whole(message: JsonObject<'_>) -> Json {
     raw::object(message.fields().map(|(name, value)| (name, value.to_json())))
 }
 
-fn item(id: &str, body: Json) -> Item {
-    Item { id: id.to_owned(), body: body.into_string().into_bytes() }
+fn item(id: &str, body: Json) -> StoredItem {
+    StoredItem { id: id.to_owned(), body: body.into_string().into_bytes() }
 }

@@ -4,7 +4,7 @@
 use super::fields;
 use super::known_tools::{self, KnownTool};
 use crate::error::ApiError;
-use crate::json::{Object, Value};
+use crate::json::{JsonObject, Value};
 use crate::raw::Json;
 use crate::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
 use crate::warnings::Warnings;
@@ -55,7 +55,7 @@ impl Deferred {
 /// Reads the tools of a request that the client runs. No tool is deferred where the request has a
 /// search that isn't run here: it would never be found.
 pub(super) fn client_tools(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     mut bounds: ToolBounds,
     warnings: &mut Warnings,
 ) -> Result<Declared, ApiError> {
@@ -99,7 +99,7 @@ impl Declared {
 }
 
 /// Adds a tool of a known type under the name that the client gives it.
-fn add_known(known: KnownTool, tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
+fn add_known(known: KnownTool, tool: JsonObject<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
     let name = tool.require(fields::NAME)?;
     crate::tools::check_name(name, &tool)?;
     client_tools.add_own(name, known.description(), &Json::of(&known.schema()));
@@ -108,7 +108,7 @@ fn add_known(known: KnownTool, tool: Object<'_>, client_tools: &mut ClientTools)
 
 /// Adds a tool in the shape that templates know: name, description, parameters and strict, in this
 /// order, without absent ones.
-fn add(tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
+fn add(tool: JsonObject<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
     let fields = [
         ("name", tool.value(fields::NAME)),
         ("description", tool.value(fields::DESCRIPTION)),
@@ -120,7 +120,7 @@ fn add(tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError>
 }
 
 /// Reads `tool_choice`. Returns the choice, and whether several calls in one turn are allowed.
-pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
+pub(super) fn choice(body: &JsonObject<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
     let Some(choice) = body.get(fields::TOOL_CHOICE)? else { return Ok((ToolChoiceField::Auto, true)) };
     let parallel = !choice.get(fields::ONE_CALL)?.unwrap_or(false);
     let name = choice.get(fields::CHOSEN)?;

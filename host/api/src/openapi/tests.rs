@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{ENDPOINTS, document};
 use crate::fields::{self, Row, Shape, Support, Tables};
 use crate::ids::{Clock, Ids};
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::request::{Defaults, read_body};
 use crate::{chat, completions, conversations, error::ApiError, messages, responses, tokenize};
 
@@ -26,7 +26,7 @@ struct Reader {
 /// Calls `read` with the opened body and default settings.
 fn read<T>(
     body: &[u8],
-    read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
+    read: impl FnOnce(&JsonObject<'_>, &Defaults) -> Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let defaults = Defaults::default();
     read_body(body, &defaults.limits, |body| read(body, &defaults))
@@ -63,7 +63,7 @@ const READERS: [Reader; 13] = [
         tables: responses::fields::TABLES,
         base: || json!({ "model": "m", "input": "x" }),
         read: |body| {
-            let compact = |body: &Object<'_>, defaults: &_| {
+            let compact = |body: &JsonObject<'_>, defaults: &_| {
                 responses::compact(
                     body,
                     &responses::Continuation::default(),

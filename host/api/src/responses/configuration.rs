@@ -6,7 +6,7 @@ use super::fields;
 use super::input_items::Input;
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::limits::RequestLimits;
 
 /// The settings that hold at the end of an input.
@@ -26,12 +26,12 @@ impl ConfigurationUpdates {
     pub(super) fn read(input: Input<'_>, limits: &RequestLimits) -> Result<Self, ApiError> {
         let mut updates = Self::default();
         for (path, item) in input.of_kind("configuration_update") {
-            updates.take(Object::new(item, path)?, limits)?;
+            updates.take(JsonObject::new(item, path)?, limits)?;
         }
         Ok(updates)
     }
 
-    fn take(&mut self, item: Object<'_>, limits: &RequestLimits) -> Result<(), ApiError> {
+    fn take(&mut self, item: JsonObject<'_>, limits: &RequestLimits) -> Result<(), ApiError> {
         let (reasoning, text) = (item.get(fields::REASONING)?, item.get(fields::ANSWER_TEXT)?);
         if let Some(reasoning) = reasoning
             && let Some(effort) = reasoning.get(fields::EFFORT)?

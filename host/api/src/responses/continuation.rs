@@ -9,7 +9,7 @@ use super::own_items::{OwnItem, is_reference, own_items};
 use super::resource::ConversationEcho;
 use crate::error::ApiError;
 use crate::ids::Ids;
-use crate::json::{Elements, Object, Value};
+use crate::json::{Elements, JsonObject, Value};
 use crate::raw;
 
 /// What a request wants of the store.
@@ -35,7 +35,7 @@ impl Wishes {
     ///
     /// # Errors
     /// 400 where they contradict each other, or have wrong types.
-    pub fn read(body: &Object<'_>, has_store: bool, wants_own: bool) -> Result<Self, ApiError> {
+    pub fn read(body: &JsonObject<'_>, has_store: bool, wants_own: bool) -> Result<Self, ApiError> {
         let wanted = body.get(fields::STORE)?;
         let background = body.get(fields::BACKGROUND)?.unwrap_or(false);
         if background && wanted == Some(false) {
@@ -71,7 +71,7 @@ impl Wishes {
 ///
 /// # Errors
 /// 400 where it names a response and a conversation, or one of them wrongly.
-pub(super) fn link(body: &Object<'_>) -> Result<Link, ApiError> {
+pub(super) fn link(body: &JsonObject<'_>) -> Result<Link, ApiError> {
     let parent = body.get(fields::PREVIOUS_RESPONSE_ID)?;
     let conversation = conversation(body)?;
     match (parent, conversation) {
@@ -119,18 +119,18 @@ pub struct Queued {
 }
 
 /// `conversation`, which may be an id or an object with one.
-pub(super) fn conversation(body: &Object<'_>) -> Result<Option<ConversationEcho>, ApiError> {
+pub(super) fn conversation(body: &JsonObject<'_>) -> Result<Option<ConversationEcho>, ApiError> {
     let path = body.at(fields::CONVERSATION);
     let id = match body.value(fields::CONVERSATION) {
         None => return Ok(None),
-        Some(object @ Value::Object(_)) => Object::new(object, path)?.require(fields::ID)?.to_owned(),
+        Some(object @ Value::Object(_)) => JsonObject::new(object, path)?.require(fields::ID)?.to_owned(),
         Some(id) => id.as_str().ok_or_else(|| path.expected("a string", id))?.to_owned(),
     };
     Ok(Some(ConversationEcho { id }))
 }
 
 /// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
-pub(super) fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
+pub(super) fn wants_obfuscation(body: &JsonObject<'_>) -> Result<bool, ApiError> {
     let Some(options) = body.get(fields::STREAM_OPTIONS)? else { return Ok(true) };
     Ok(options.get(fields::PAD)?.unwrap_or(true))
 }

@@ -5,7 +5,7 @@ use super::fields;
 use super::resource::{Echo, FormatEcho, ReasoningEcho, TextEcho};
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming, SchemaFormat};
-use crate::json::{Object, Value};
+use crate::json::{JsonObject, Value};
 use crate::limits::RequestLimits;
 use crate::metadata;
 use crate::options;
@@ -19,7 +19,7 @@ const LONGEST_IDENTIFIER: usize = 128;
 /// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as
 /// it shows them.
 pub(super) fn read(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     continuation: &Continuation,
     tools: Vec<Json>,
     format: &AnswerFormat,
@@ -61,12 +61,12 @@ pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> Reasoni
 }
 
 /// `text.format`.
-pub(super) fn format(body: &Object<'_>, limits: &RequestLimits) -> Result<AnswerFormat, ApiError> {
+pub(super) fn format(body: &JsonObject<'_>, limits: &RequestLimits) -> Result<AnswerFormat, ApiError> {
     body.get(fields::ANSWER_TEXT)?
         .map_or(Ok(AnswerFormat::Text), |text| format::read(&text, fields::FORMAT, Naming::Named, limits))
 }
 
-fn text_options(body: &Object<'_>, format: &AnswerFormat) -> Result<TextEcho, ApiError> {
+fn text_options(body: &JsonObject<'_>, format: &AnswerFormat) -> Result<TextEcho, ApiError> {
     let Some(text) = body.get(fields::ANSWER_TEXT)? else { return Ok(TextEcho::default()) };
     let verbosity = text.get(fields::VERBOSITY)?.map(str::to_owned);
     Ok(TextEcho { format: format_echo(format.clone()), verbosity })
@@ -82,7 +82,7 @@ fn format_echo(format: AnswerFormat) -> FormatEcho {
     }
 }
 
-fn safety_identifier(body: &Object<'_>) -> Result<Option<String>, ApiError> {
+fn safety_identifier(body: &JsonObject<'_>) -> Result<Option<String>, ApiError> {
     match body.get(fields::SAFETY_IDENTIFIER)? {
         Some(text) if text.chars().count() > LONGEST_IDENTIFIER => {
             let what = format_args!("at most {LONGEST_IDENTIFIER} characters: send a hash of what is longer");
@@ -92,7 +92,7 @@ fn safety_identifier(body: &Object<'_>) -> Result<Option<String>, ApiError> {
     }
 }
 
-fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {
+fn reasoning(body: &JsonObject<'_>) -> Result<ReasoningEcho, ApiError> {
     let Some(reasoning) = body.get(fields::REASONING)? else { return Ok(ReasoningEcho::default()) };
     let effort = reasoning.get(fields::EFFORT)?.map(str::to_owned);
     for field in [fields::SUMMARY, fields::OLDER_SUMMARY] {

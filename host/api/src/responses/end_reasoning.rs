@@ -7,14 +7,14 @@ use serde_json::json;
 use super::fields;
 use super::lane::{StreamId, of_lane, to_bytes};
 use crate::error::ApiError;
-use crate::json::{Field, Object, Required};
+use crate::json::{Field, JsonObject, Required};
 use model::NotStopped;
 
 /// The response that the event is for.
 const RESPONSE_ID: Required<&str> = Field::new("response_id", "").required();
 
 /// The response that a `response.end_reasoning` names.
-pub(super) fn read(body: &Object<'_>) -> Result<String, ApiError> {
+pub(super) fn read(body: &JsonObject<'_>) -> Result<String, ApiError> {
     let known = [fields::TYPE.row().name, RESPONSE_ID.row().name, "stream_id"];
     if let Some((name, _)) = body.fields().find(|(name, _)| !known.contains(name)) {
         return Err(body.path.field(name).invalid("response.end_reasoning has type and response_id only"));

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use store::{Chunk, End, Item, Status};
+use store::{Chunk, End, Status, StoredItem};
 
 use super::events::SequenceNumbers;
 use super::fold::Fold;
@@ -172,9 +172,9 @@ impl ClosingLog {
     }
 }
 
-fn stored_item(item: &Value) -> Item {
+fn stored_item(item: &Value) -> StoredItem {
     let id = item["id"].as_str().unwrap_or_default().to_owned();
-    Item { id, body: item.to_string().into_bytes() }
+    StoredItem { id, body: item.to_string().into_bytes() }
 }
 
 #[cfg(test)]

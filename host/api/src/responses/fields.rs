@@ -55,7 +55,7 @@ table! {
         METADATA;
         MODEL;
         Row::refused("moderation", &["{\"model\": \"m\"}"], "nothing is moderated here: leave it out");
-        MULTI_AGENT: Field<Object<'_>> =
+        MULTI_AGENT: Field<JsonObject<'_>> =
             Field::new("multi_agent", "")
                 .of(Shape::Object(MULTI_AGENT_FIELDS));
         PARALLEL_TOOL_CALLS;
@@ -66,7 +66,7 @@ table! {
         CACHE_KEY;
         Row::ignored("prompt_cache_options", "prefixes are always cached");
         Row::ignored("prompt_cache_retention", "prefixes are always cached");
-        REASONING: Field<Object<'_>> = Field::new("reasoning", "").of(Shape::Object(REASONING_FIELDS));
+        REASONING: Field<JsonObject<'_>> = Field::new("reasoning", "").of(Shape::Object(REASONING_FIELDS));
         SAFETY_IDENTIFIER: Field<&str> =
             Field::new("safety_identifier", "repeated; at most 128 characters");
         Row::ignored("service_tier", "the response says `default`");
@@ -74,8 +74,8 @@ table! {
             Field::new("store", "`true` unless given: the response can be read, continued and deleted by its id; without a store (`--store none`) it is `false`");
         STREAM;
         Row::ignored("stream_id", "of a WebSocket's requests");
-        STREAM_OPTIONS: Field<Object<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
-        ANSWER_TEXT: Field<Object<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
+        STREAM_OPTIONS: Field<JsonObject<'_>> = Field::new("stream_options", "").of(Shape::Object(&[PAD.row()]));
+        ANSWER_TEXT: Field<JsonObject<'_>> = Field::new("text", "").of(Shape::Object(TEXT_FIELDS));
         THINKING_BUDGET;
         TOOL_CHOICE.of(Shape::Either(&[
             Shape::OneOf(&["auto", "none", "required"]),
@@ -154,7 +154,7 @@ table! {
     }
 }
 
-pub(super) const FORMAT: Field<Object<'_>> =
+pub(super) const FORMAT: Field<JsonObject<'_>> =
     Field::new("format", REFUSED_FORMAT_NOTE).of(Shape::Kinds(&FORMAT_KINDS));
 
 const FORMAT_KINDS: Kinds = Kinds {
@@ -216,7 +216,7 @@ pub(super) const DEFER_LOADING: Field<bool> =
     Field::new("defer_loading", "beside `tool_search`: the model doesn't see the tool until it is found");
 
 /// Where commands run.
-pub(super) const ENVIRONMENT: Field<Object<'_>> = Field::new(
+pub(super) const ENVIRONMENT: Field<JsonObject<'_>> = Field::new(
     "environment",
     "of the type `local`, with `skills` that the model is told of; there are no containers: such a tool is ignored with a warning",
 );
@@ -239,7 +239,7 @@ table! {
         SERVER_URL: Field<&str> = Field::new("server_url", "");
         ALLOWED_TOOLS: Field<Value<'_>> = Field::new("allowed_tools", "");
         REQUIRE_APPROVAL: Field<Value<'_>> = Field::new("require_approval", "");
-        HEADERS: Field<Object<'_>> = Field::new("headers", "");
+        HEADERS: Field<JsonObject<'_>> = Field::new("headers", "");
         AUTHORIZATION: Field<&str> = Field::new("authorization", "");
         Row::warned("connector_id", "connectors are not there: give a `server_url`");
         SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
@@ -330,7 +330,7 @@ table! {
 table! {
     pub(super) SHELL_CALL {
         CALL_ID;
-        ACTION: Required<Object<'_>> = Field::new("action", "").required();
+        ACTION: Required<JsonObject<'_>> = Field::new("action", "").required();
         Row::ignored("environment", "where it ran");
         CALLER;
     }

@@ -16,24 +16,24 @@ use super::typed::{self, TypedTool};
 use crate::content;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::{List, Object, Value};
+use crate::json::{JsonObject, List, Value};
 use crate::request::Defaults;
 use crate::seal::Seal;
 use crate::tools::ToolBounds;
 use crate::warnings::Warnings;
-use prompt::{HistoryCall, Message, Role};
+use prompt::{ChatMessage, HistoryCall, Role};
 
 /// Purpose of the seal on encrypted reasoning.
 pub(crate) const REASONING: &str = "responses reasoning";
 
 /// Reads `instructions` and `input` into the conversation.
 pub(super) fn messages(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     input: Input<'_>,
     defaults: &Defaults,
     continuation: &Continuation,
     warnings: &mut Warnings,
-) -> Result<Vec<Message>, ApiError> {
+) -> Result<Vec<ChatMessage>, ApiError> {
     let mut history = History::default();
     if let Some(instructions) = body.get(fields::INSTRUCTIONS)?.filter(|text| !text.is_empty()) {
         history.message(Role::System, instructions.to_owned());
@@ -71,7 +71,7 @@ fn items(
     let approvals = Approvals::of(input)?;
     let (mut ids, mut told) = (HashSet::new(), Warnings::default());
     for (index, (path, value)) in input.items().enumerate() {
-        let item = Object::new(value, path)?;
+        let item = JsonObject::new(value, path)?;
         let is_own = index >= input.before();
         let is_new = item.get(fields::ID.optional())?.is_none_or(|id| id.is_empty() || ids.insert(id));
         if is_own && check {
@@ -86,7 +86,7 @@ fn items(
 
 /// Checks an item that is only stored for now, as if a model read it.
 pub(crate) fn check_item(
-    item: Object<'_>,
+    item: JsonObject<'_>,
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<(), ApiError> {
@@ -104,7 +104,7 @@ pub(crate) fn check_item(
 /// call that is neither in what the request continues nor before it in its input: the client
 /// continues something else than it means. What is continued may hold such items, since a client
 /// may add results to a conversation, or remove a call from it.
-fn check_own(item: Object<'_>, is_new: bool, history: &History) -> Result<(), ApiError> {
+fn check_own(item: JsonObject<'_>, is_new: bool, history: &History) -> Result<(), ApiError> {
     if !is_new {
         return Err(ApiError::duplicate_item(item.require(fields::ID)?));
     }
@@ -123,7 +123,7 @@ fn check_own(item: Object<'_>, is_new: bool, history: &History) -> Result<(), Ap
 
 /// Adds one item of the input to the history.
 fn item(
-    item: Object<'_>,
+    item: JsonObject<'_>,
     (seal, approvals): (&Seal, &Approvals<'_>),
     history: &mut History,
     warnings: &mut Warnings,
@@ -184,7 +184,7 @@ fn item(
     Ok(())
 }
 
-fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+fn message(item: JsonObject<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
     let role = match item.require(fields::ROLE)? {
         "user" => Role::User,
         "system" => Role::System,
@@ -203,7 +203,7 @@ fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> 
 /// Text of a reasoning item: from `encrypted_content`, else from `content`, else from `summary`;
 /// `None` if it is empty.
 fn reasoning_text(
-    item: Object<'_>,
+    item: JsonObject<'_>,
     seal: &Seal,
     warnings: &mut Warnings,
 ) -> Result<Option<String>, ApiError> {
@@ -219,7 +219,7 @@ fn reasoning_text(
     Ok(None)
 }
 
-fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError> {
+fn open(item: JsonObject<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError> {
     seal.open(REASONING, sealed).map_err(|error| {
         let path = item.at(fields::SEALED);
         path.invalid(format_args!("it can't be used: {error}. Leave the item's encrypted_content out"))
@@ -228,13 +228,13 @@ fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError>
 }
 
 /// Name of the called tool as the model knows it: flat, if the item has a namespace.
-fn name(item: Object<'_>) -> Result<String, ApiError> {
+fn name(item: JsonObject<'_>) -> Result<String, ApiError> {
     let name = item.require(fields::NAME)?;
     Ok(item.get(fields::NAMESPACE)?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
 }
 
 /// The field `call_id`, or `id` if the client sends only that.
-fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
+fn call_id(item: JsonObject<'_>) -> Result<&str, ApiError> {
     match item.get(fields::CALL_ID)? {
         Some(id) => Ok(id),
         None => item.get(fields::ID.optional())?.ok_or_else(|| item.at(fields::CALL_ID).missing("a string")),
@@ -242,14 +242,14 @@ fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
 }
 
 /// The id of a search, which has none where the server ran it and the client drops items' ids.
-fn search_id(item: Object<'_>) -> Result<&str, ApiError> {
+fn search_id(item: JsonObject<'_>) -> Result<&str, ApiError> {
     let id = item.get(fields::CALL_ID)?;
     Ok(id.or(item.get(fields::ID.optional())?).unwrap_or(TypedTool::ToolSearch.name()))
 }
 
 /// The id of the call that a result of a typed tool is for: a search that the server ran has none,
 /// and its result is behind it.
-fn result_id<'a>(tool: TypedTool, item: Object<'a>, history: &'a History) -> Result<&'a str, ApiError> {
+fn result_id<'a>(tool: TypedTool, item: JsonObject<'a>, history: &'a History) -> Result<&'a str, ApiError> {
     if tool == TypedTool::ToolSearch
         && item.get(fields::CALL_ID)?.is_none()
         && let Some(last) = history.last_call(tool.name())
@@ -260,7 +260,7 @@ fn result_id<'a>(tool: TypedTool, item: Object<'a>, history: &'a History) -> Res
 }
 
 /// Arguments as text, which needn't be JSON. Some clients send an object instead of its text.
-fn arguments(item: Object<'_>) -> Result<String, ApiError> {
+fn arguments(item: JsonObject<'_>) -> Result<String, ApiError> {
     match item.value(fields::ARGUMENTS) {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.get().to_owned()),

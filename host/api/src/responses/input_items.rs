@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::fields;
 use crate::content;
 use crate::error::ApiError;
-use crate::json::{Document, Elements, Object, Path, Value};
+use crate::json::{Document, Elements, JsonObject, Path, Value};
 use crate::limits::RequestLimits;
 
 /// Path of a request's own input.
@@ -101,7 +101,7 @@ const SOUGHT: [&str; 9] = [
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Input<'a> {
     /// The object that has it in the field `input`.
-    pub(super) of: Object<'a>,
+    pub(super) of: JsonObject<'a>,
     /// Number of items that the request continues.
     before: usize,
     /// The items of the types in [`SOUGHT`], so that the others aren't looked through by each reader.
@@ -121,7 +121,7 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// 400 where it has too many items that are looked for.
-    pub(super) fn new(body: &Object<'a>, whole: Option<&'a WholeInput>) -> Result<Self, ApiError> {
+    pub(super) fn new(body: &JsonObject<'a>, whole: Option<&'a WholeInput>) -> Result<Self, ApiError> {
         let (of, before) = whole.map_or((*body, 0), |whole| (whole.document.body(), whole.before));
         let mut sought = Vec::new();
         for (index, item) in listed(of).enumerate() {
@@ -169,7 +169,7 @@ impl<'a> Input<'a> {
 }
 
 /// The items in the field `input` of an object; none if it has no list there.
-fn listed(of: Object<'_>) -> impl Iterator<Item = Value<'_>> {
+fn listed(of: JsonObject<'_>) -> impl Iterator<Item = Value<'_>> {
     of.value(fields::INPUT).and_then(Value::as_list).into_iter().flat_map(Elements::iter)
 }
 

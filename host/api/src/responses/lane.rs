@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
 use crate::error::ApiError;
-use crate::json::{Field, Object};
+use crate::json::{Field, JsonObject};
 
 /// What events have beside a request's fields: the lane.
 const STREAM_ID: Field<&str> = Field::new("stream_id", "");
@@ -26,7 +26,7 @@ impl StreamId {
 
     /// # Errors
     /// 400 `invalid_stream_id` where the field is there and is no such name.
-    pub(super) fn read(body: &Object<'_>) -> Result<Option<Self>, ApiError> {
+    pub(super) fn read(body: &JsonObject<'_>) -> Result<Option<Self>, ApiError> {
         match body.get(STREAM_ID).map(|name| name.map(Self::new)) {
             Ok(None) => Ok(None),
             Ok(Some(Some(id))) => Ok(Some(id)),

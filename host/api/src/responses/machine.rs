@@ -19,7 +19,7 @@ use crate::agent::{CompactionEvent, ServerEvent};
 use crate::error::{ApiError, cancelled, not_stored};
 use crate::event_buffer::EventBuffer;
 use crate::ids::{Clock, Ids};
-use crate::machine::{Machine, Record};
+use crate::machine::{Machine, StoredAnswer};
 use crate::request::ReasoningEvents;
 use crate::seal::Seal;
 use contract::Payload;
@@ -290,10 +290,10 @@ impl Machine for ResponsesMachine {
         is_settled_so_far && self.response.output.iter().all(is_settled)
     }
 
-    fn record(&mut self) -> Option<Record> {
+    fn record(&mut self) -> Option<StoredAnswer> {
         let object = self.response.without_output();
         let output = self.response.output.iter().filter(|item| !item.is_running());
-        Some(Record {
+        Some(StoredAnswer {
             id: self.response.id.clone(),
             status: stored_status(self.response.status),
             object,
@@ -301,7 +301,7 @@ impl Machine for ResponsesMachine {
         })
     }
 
-    fn finished(&self, first: usize) -> Vec<store::Item> {
+    fn finished(&self, first: usize) -> Vec<store::StoredItem> {
         let rest = self.response.output.get(first..).unwrap_or_default();
         rest.iter().take_while(|item| !item.is_running()).map(stored_item).collect()
     }
@@ -331,9 +331,9 @@ impl From<Usage> for ResponseUsage {
     }
 }
 
-fn stored_item(item: &Item) -> store::Item {
+fn stored_item(item: &Item) -> store::StoredItem {
     let body = serde_json::to_vec(item).expect("protocol types serialise");
-    store::Item { id: item.id().to_owned(), body }
+    store::StoredItem { id: item.id().to_owned(), body }
 }
 
 /// The store's word for how a response ended; none while it hasn't.

@@ -7,7 +7,7 @@ use super::fields;
 use super::input_items::INPUT_PATH;
 use crate::error::ApiError;
 use crate::ids::Ids;
-use crate::json::{Field, List, Object, Value};
+use crate::json::{Field, JsonObject, List, Value};
 use crate::raw::{self, Json};
 
 /// Prefixes of ids, by type of item.
@@ -41,7 +41,7 @@ const STATUS: Field<&str> = Field::new("status", "");
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnItem {
     /// Sent whole, as it is stored.
-    Whole(store::Item),
+    Whole(store::StoredItem),
     /// A reference to the stored item with this id.
     Reference(String),
 }
@@ -50,7 +50,7 @@ pub enum OwnItem {
 ///
 /// # Errors
 /// 400 where an item is no object, or its id no text.
-pub(crate) fn own_items(body: &Object<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>, ApiError> {
+pub(crate) fn own_items(body: &JsonObject<'_>, ids: &mut Ids) -> Result<Vec<OwnItem>, ApiError> {
     match body.value(fields::INPUT) {
         Some(Value::String(text)) => Ok(vec![OwnItem::Whole(user_message(text.get(), ids))]),
         Some(Value::List(items)) => {
@@ -78,7 +78,7 @@ fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
 ///
 /// # Errors
 /// 400 where its type or id is no text.
-pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
+pub(crate) fn item(item: &JsonObject<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
     let (role, id) = (item.value(fields::ROLE).is_some(), item.value(fields::ID).is_some());
     if refers(item.get(fields::TYPE.optional())?, role, id) {
         return Ok(OwnItem::Reference(item.require(fields::ID)?.to_owned()));
@@ -91,7 +91,7 @@ pub(crate) fn item(item: &Object<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError
 ///
 /// # Errors
 /// 400 where its type or id is no text.
-pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, ApiError> {
+pub(crate) fn whole(item: &JsonObject<'_>, ids: &mut Ids) -> Result<store::StoredItem, ApiError> {
     let kind = item.get(fields::TYPE.optional())?.unwrap_or("message");
     let id = match item.get(fields::ID.optional())?.filter(|id| !id.is_empty()) {
         Some(id) => id.to_owned(),
@@ -105,11 +105,11 @@ pub(crate) fn whole(item: &Object<'_>, ids: &mut Ids) -> Result<store::Item, Api
     if STATUSED.contains(&kind) && item.value(STATUS).is_none() {
         fields.push(("status", Json::of("completed")));
     }
-    Ok(store::Item { id, body: raw::object(fields).into_string().into_bytes() })
+    Ok(store::StoredItem { id, body: raw::object(fields).into_string().into_bytes() })
 }
 
 /// A field's value; the content of a message that is a text becomes a list of one part.
-fn stored_field(item: &Object<'_>, kind: &str, name: &str, value: Value<'_>) -> Json {
+fn stored_field(item: &JsonObject<'_>, kind: &str, name: &str, value: Value<'_>) -> Json {
     match value {
         Value::String(text) if kind == "message" && name == fields::CONTENT.row().name => {
             let by_model = item.value(fields::ROLE).and_then(Value::as_str) == Some("assistant");
@@ -128,7 +128,7 @@ fn text_part(text: &str, by_model: bool) -> serde_json::Value {
 }
 
 /// The message that an input of plain text stands for.
-pub(super) fn user_message(text: &str, ids: &mut Ids) -> store::Item {
+pub(super) fn user_message(text: &str, ids: &mut Ids) -> store::StoredItem {
     let id = ids.next("msg_");
     let body = json!({
         "id": id,
@@ -137,5 +137,5 @@ pub(super) fn user_message(text: &str, ids: &mut Ids) -> store::Item {
         "content": [text_part(text, false)],
         "status": "completed",
     });
-    store::Item { id, body: body.to_string().into_bytes() }
+    store::StoredItem { id, body: body.to_string().into_bytes() }
 }

@@ -12,7 +12,7 @@ use super::{echo, hosted, input, tools};
 use crate::agent::{Compaction, Hosted, HostedTools, Occasion, summary_job};
 use crate::error::ApiError;
 use crate::ids::{Clock, Ids};
-use crate::json::{Object, OneOf, Typed, Value};
+use crate::json::{JsonObject, OneOf, Typed, Value};
 use crate::options;
 use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
 use crate::tools::{TOOL_CHOICE, ToolBounds, choice};
@@ -49,7 +49,7 @@ impl ResponsesRequest {
 
 /// Reads and checks a request's body.
 pub(crate) fn parse(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     continuation: &Continuation,
     defaults: &Defaults,
 ) -> Result<ResponsesRequest, ApiError> {
@@ -122,7 +122,7 @@ pub(crate) fn parse(
 
 /// Refuses agents that the server would run: their calls and results, which the client waits for, are
 /// not there.
-fn check_agents(body: &Object<'_>) -> Result<(), ApiError> {
+fn check_agents(body: &JsonObject<'_>) -> Result<(), ApiError> {
     let Some(agents) = body.get(fields::MULTI_AGENT)? else { return Ok(()) };
     if agents.get(fields::MULTI_AGENT_ENABLED)? != Some(true) {
         return Ok(());
@@ -134,7 +134,7 @@ fn check_agents(body: &Object<'_>) -> Result<(), ApiError> {
 
 /// Whether the answer has the raw text of its turns. The prompt of a request with sealed reasoning
 /// would show that in the clear.
-fn raw_messages(body: &Object<'_>, input: Input<'_>) -> Result<bool, ApiError> {
+fn raw_messages(body: &JsonObject<'_>, input: Input<'_>) -> Result<bool, ApiError> {
     let asked = body.get(fields::RAW_MESSAGES)?.unwrap_or(false);
     let text = |item: Value<'_>, field| item.field(field).and_then(Value::as_str).map(str::to_owned);
     let is_sealed = |item: Value<'_>| {
@@ -157,7 +157,7 @@ struct Include {
 }
 
 impl Include {
-    fn read(body: &Object<'_>, echo: &Echo) -> Result<Self, ApiError> {
+    fn read(body: &JsonObject<'_>, echo: &Echo) -> Result<Self, ApiError> {
         let mut names = Vec::new();
         for (path, value) in body.list(fields::INCLUDE)?.iter() {
             names.push(OneOf::read(value, &Shape::OneOf(fields::INCLUDED), path)?);
@@ -168,8 +168,8 @@ impl Include {
 }
 
 /// Most tokens of reasoning, by the field of vLLM or that of `reasoning`.
-fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
-    let of_reasoning = |reasoning: Object<'_>| reasoning.get(fields::REASONING_BUDGET);
+fn budget(body: &JsonObject<'_>) -> Result<Option<u32>, ApiError> {
+    let of_reasoning = |reasoning: JsonObject<'_>| reasoning.get(fields::REASONING_BUDGET);
     let other = body.get(fields::REASONING)?.map_or(Ok(None), of_reasoning)?;
     Ok(body.get(fields::THINKING_BUDGET)?.or(other))
 }
@@ -177,7 +177,7 @@ fn budget(body: &Object<'_>) -> Result<Option<u32>, ApiError> {
 /// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those
 /// that they don't know.
 fn template_arguments(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     echo: &Echo,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
@@ -190,13 +190,18 @@ fn template_arguments(
 
 /// Reads a request that continues nothing and isn't stored, and makes the machine that answers it,
 /// as the transport needs them.
-pub fn read(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: &Clock) -> Result<ApiRequest, ApiError> {
+pub fn read(
+    body: &JsonObject<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    now: &Clock,
+) -> Result<ApiRequest, ApiError> {
     read_continuing(body, &Continuation::default(), defaults, ids, now)
 }
 
 /// Reads a request with what it continues, and makes the machine that answers it.
 pub fn read_continuing(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     continuation: &Continuation,
     defaults: &Defaults,
     ids: Ids,
@@ -222,7 +227,7 @@ pub fn read_continuing(
 /// Reads a body of `input_tokens`: a request's, with what it continues, of which nothing is
 /// generated.
 pub fn count(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     continuation: &Continuation,
     defaults: &Defaults,
 ) -> Result<CountRequest, ApiError> {

@@ -8,7 +8,7 @@ use super::fields;
 use super::lane::{StreamId, of_lane, to_bytes};
 use super::typed::TypedTool;
 use crate::error::ApiError;
-use crate::json::{Elements, List, Object, Path, Value};
+use crate::json::{Elements, JsonObject, List, Path, Value};
 use crate::raw::{self, Json};
 
 /// A `response.steer`.
@@ -23,7 +23,7 @@ pub struct SteerRequest {
 }
 
 impl SteerRequest {
-    pub(super) fn read(body: &Object<'_>) -> Self {
+    pub(super) fn read(body: &JsonObject<'_>) -> Self {
         Self {
             response: body.get(fields::PREVIOUS_RESPONSE_ID).ok().flatten().unwrap_or_default().to_owned(),
             input: body.value(fields::INPUT).map_or_else(Json::null, Value::to_json).into_string(),
@@ -36,7 +36,7 @@ impl SteerRequest {
 const FIELDS: [&str; 3] =
     [fields::TYPE.row().name, fields::PREVIOUS_RESPONSE_ID.row().name, fields::INPUT.row().name];
 
-fn checked(body: &Object<'_>) -> Result<String, ApiError> {
+fn checked(body: &JsonObject<'_>) -> Result<String, ApiError> {
     body.require(fields::PREVIOUS_RESPONSE_ID.required())?;
     if let Some((name, _)) = body.fields().find(|(name, _)| !FIELDS.contains(name)) {
         let what = "response.steer has type, previous_response_id and input only";
@@ -61,7 +61,7 @@ fn of_text(text: Value<'_>) -> String {
 }
 
 fn message(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
-    let message = Object::new(value, path)?;
+    let message = JsonObject::new(value, path)?;
     if let Some((name, _)) = message.fields().find(|(name, _)| !["type", "role", "content"].contains(name)) {
         let what = "a message that steers has type, role and content only";
         return Err(message.path.field(name).invalid(what));
@@ -205,7 +205,7 @@ fn required(item: &Parsed) -> Option<Parsed> {
 }
 
 /// JSON of a body's fields that hold for a successor, too; none if the response can't be steered.
-pub fn settings(body: &Object<'_>) -> Option<String> {
+pub fn settings(body: &JsonObject<'_>) -> Option<String> {
     let can_be_steered =
         body.value(fields::CONVERSATION).is_none() && body.value(fields::CONTEXT_MANAGEMENT).is_none();
     can_be_steered
@@ -222,7 +222,7 @@ pub fn successor(settings: &str, parent: &str, messages: &str) -> String {
 ///
 /// # Errors
 /// 400 where its input is neither a text nor a list.
-pub fn prepend(body: &Object<'_>, messages: &str) -> Result<String, ApiError> {
+pub fn prepend(body: &JsonObject<'_>, messages: &str) -> Result<String, ApiError> {
     let own = match body.value(fields::INPUT) {
         None => String::new(),
         Some(text @ Value::String(_)) => of_text(text),
@@ -237,7 +237,7 @@ fn items(list: Elements<'_>) -> String {
     list.iter().map(|item| item.to_json().into_string()).collect::<Vec<_>>().join(",")
 }
 
-fn without(body: &Object<'_>, names: &[&str]) -> String {
+fn without(body: &JsonObject<'_>, names: &[&str]) -> String {
     let fields = body.fields().filter(|(name, _)| !names.contains(name));
     raw::object(fields.map(|(name, value)| (name, value.to_json()))).into_string()
 }

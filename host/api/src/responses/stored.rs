@@ -32,7 +32,7 @@ pub fn which_events(query: &Query) -> Result<(Option<u64>, bool), ApiError> {
 }
 
 /// The whole response of a stored `object` and the items of its `output`, as JSON.
-pub fn whole(object: &[u8], output: &[store::Item]) -> Vec<u8> {
+pub fn whole(object: &[u8], output: &[store::StoredItem]) -> Vec<u8> {
     let at = object.windows(NO_OUTPUT.len()).position(|bytes| bytes == NO_OUTPUT);
     // What this server stored has an output.
     let (head, tail) = object.split_at(at.map_or(object.len(), |at| at + NO_OUTPUT.len() - 1));

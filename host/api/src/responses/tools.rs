@@ -13,7 +13,7 @@ use super::typed::TypedTool;
 use crate::agent::{DeferredTool, SEARCH, ToolSearch};
 use crate::error::ApiError;
 use crate::fields::Row;
-use crate::json::{Object, Path, Value};
+use crate::json::{JsonObject, Path, Value};
 use crate::raw::{self, Json};
 use crate::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, ToolChoiceField};
 use crate::warnings::Warnings;
@@ -43,7 +43,7 @@ pub(super) struct Declared {
 /// Reads the tools of `tools`, of `additional_tools` in the input, and those that searches found,
 /// which the model may call and sees where they were found.
 pub(super) fn declared(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     input: Input<'_>,
     mut bounds: ToolBounds,
     warnings: &mut Warnings,
@@ -53,9 +53,9 @@ pub(super) fn declared(
     declared.list(*body, &mut bounds, warnings)?;
     for (kind, path, item) in input.sought() {
         match kind {
-            "additional_tools" => declared.list(Object::new(item, path)?, &mut bounds, warnings)?,
+            "additional_tools" => declared.list(JsonObject::new(item, path)?, &mut bounds, warnings)?,
             "tool_search_output" => {
-                let (item, mut left) = (Object::new(item, path)?, bounds.clone());
+                let (item, mut left) = (JsonObject::new(item, path)?, bounds.clone());
                 // A tool that is found again takes nothing: its declaration is the model's text by
                 // now.
                 if declared.join(of_search(item, &mut left, warnings)?) {
@@ -70,20 +70,20 @@ pub(super) fn declared(
 }
 
 /// Checks the size of what a search found, where it comes without a request.
-pub(super) fn check_found(item: Object<'_>, mut bounds: ToolBounds) -> Result<(), ApiError> {
+pub(super) fn check_found(item: JsonObject<'_>, mut bounds: ToolBounds) -> Result<(), ApiError> {
     of_search(item, &mut bounds, &mut Warnings::default()).map(|_| ())
 }
 
 /// The declarations of the tools that a search found, as the model sees them. Their size was checked
 /// with the request, or with `check_found`.
-pub(super) fn found(item: Object<'_>) -> Result<Vec<String>, ApiError> {
+pub(super) fn found(item: JsonObject<'_>) -> Result<Vec<String>, ApiError> {
     let found = of_search(item, &mut ToolBounds::checked(), &mut Warnings::default())?;
     let others = found.client_tools.declarations.into_iter().map(|tool| tool.declaration);
     Ok(found.hidden.into_iter().map(|tool| tool.declaration).chain(others).collect())
 }
 
 fn of_search(
-    item: Object<'_>,
+    item: JsonObject<'_>,
     bounds: &mut ToolBounds,
     warnings: &mut Warnings,
 ) -> Result<Declared, ApiError> {
@@ -165,7 +165,7 @@ impl Declared {
     /// Adds the tools in the list `tools` of an object.
     fn list(
         &mut self,
-        owner: Object<'_>,
+        owner: JsonObject<'_>,
         bounds: &mut ToolBounds,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
@@ -214,7 +214,7 @@ impl Declared {
     /// Adds the tools of a namespace under flat names.
     fn namespace(
         &mut self,
-        namespace: Object<'_>,
+        namespace: JsonObject<'_>,
         max: usize,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
@@ -245,13 +245,13 @@ impl Declared {
     }
 
     /// Whether the model doesn't see the tool before a search found it.
-    fn is_hidden(&self, tool: Object<'_>) -> Result<bool, ApiError> {
+    fn is_hidden(&self, tool: JsonObject<'_>) -> Result<bool, ApiError> {
         Ok(tool.get(DEFER_LOADING)?.unwrap_or(false) && self.searched)
     }
 
     /// Takes the last tool away from the model, who may search for it: `tool`, as the client declared
     /// it, in a namespace that begins with `namespace`.
-    fn hide(&mut self, tool: Object<'_>, namespace: Option<Arc<str>>) -> Result<(), ApiError> {
+    fn hide(&mut self, tool: JsonObject<'_>, namespace: Option<Arc<str>>) -> Result<(), ApiError> {
         let shown = whole(tool).into_string();
         // An item that shows it is read from JSON again.
         serde_json::from_str::<serde_json::Value>(&shown).map_err(|error| {
@@ -268,7 +268,12 @@ impl Declared {
 
     /// Adds a tool that has items of its own. One that is there already is ignored with a warning,
     /// and so is a shell that isn't the client's.
-    fn typed(&mut self, typed: TypedTool, tool: Object<'_>, warnings: &mut Warnings) -> Result<(), ApiError> {
+    fn typed(
+        &mut self,
+        typed: TypedTool,
+        tool: JsonObject<'_>,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
         let name = typed.name();
         if self.typed.contains(&typed) {
             warnings.add(format!("tool of type {name} ignored: there is one already"));
@@ -313,7 +318,7 @@ impl Declared {
 
     /// Adds a tool that clients run, a function or a custom tool, under the name that the model
     /// knows.
-    fn add(&mut self, name: &str, tool: Object<'_>, kind: &str) -> Result<(), ApiError> {
+    fn add(&mut self, name: &str, tool: JsonObject<'_>, kind: &str) -> Result<(), ApiError> {
         if kind == "custom" {
             return self.client_tools.add_custom(name, tool);
         }
@@ -322,12 +327,12 @@ impl Declared {
 }
 
 /// The tool as the client declared it.
-fn whole(tool: Object<'_>) -> Json {
+fn whole(tool: JsonObject<'_>) -> Json {
     raw::object(tool.fields().map(|(name, value)| (name, value.to_json())))
 }
 
 /// A namespace with some of its tools, as the response object shows it.
-fn shown_namespace(namespace: Object<'_>, tools: &[Json]) -> Result<Json, ApiError> {
+fn shown_namespace(namespace: JsonObject<'_>, tools: &[Json]) -> Result<Json, ApiError> {
     Ok(raw::object([
         ("type", Json::of("namespace")),
         ("name", Json::of(namespace.require(fields::NAME)?)),
@@ -341,7 +346,7 @@ fn taken(path: Path<'_>) -> ApiError {
 }
 
 /// Tells the model of the skills in a shell's environment.
-fn add_skills(description: &mut String, place: Object<'_>) -> Result<(), ApiError> {
+fn add_skills(description: &mut String, place: JsonObject<'_>) -> Result<(), ApiError> {
     for (index, skill) in place.list(SKILLS)?.objects().enumerate() {
         let skill = skill?;
         if index == 0 {
@@ -355,7 +360,7 @@ fn add_skills(description: &mut String, place: Object<'_>) -> Result<(), ApiErro
 }
 
 /// The tool with all fields that the protocol gives it, as the response object shows it.
-fn echo(tool: Object<'_>, kind: &str) -> Json {
+fn echo(tool: JsonObject<'_>, kind: &str) -> Json {
     let field = |row: Row| (row.name, tool.value_of(&row).map_or_else(Json::null, Value::to_json));
     let head = [("type", Json::of(kind)), field(fields::NAME.row()), field(fields::DESCRIPTION.row())];
     if kind == "custom" {

@@ -9,7 +9,7 @@ pub use super::lane::{StreamId, of_lane};
 use super::steer::SteerRequest;
 use super::{end_reasoning, fields};
 use crate::error::ApiError;
-use crate::json::{Field, Object};
+use crate::json::{Field, JsonObject};
 
 /// Whether the model answers, which events say beside a request's fields.
 const GENERATE: Field<bool> = Field::new("generate", "");
@@ -50,13 +50,13 @@ impl ClientEvent {
     ///
     /// # Errors
     /// 400 where the type is unknown or a field has a wrong value.
-    pub fn read(body: &Object<'_>) -> Result<Self, Box<BadEvent>> {
+    pub fn read(body: &JsonObject<'_>) -> Result<Self, Box<BadEvent>> {
         let bad = |stream_id, error| Box::new(BadEvent { stream_id, error });
         let stream_id = StreamId::read(body).map_err(|error| bad(None, error))?;
         Self::read_in(body, stream_id.clone()).map_err(|error| bad(stream_id, error))
     }
 
-    fn read_in(body: &Object<'_>, stream_id: Option<StreamId>) -> Result<Self, ApiError> {
+    fn read_in(body: &JsonObject<'_>, stream_id: Option<StreamId>) -> Result<Self, ApiError> {
         match body.require(fields::TYPE)? {
             "response.create" => {
                 let generate = body.get(GENERATE)?.unwrap_or(true);

@@ -97,7 +97,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::Seal;
-    use crate::seal::OpenError;
+    use crate::seal::SealError;
 
     fn open(file: &std::path::Path) -> Seal {
         Seal::from_file(file).unwrap_or_else(|error| panic!("{error}"))
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
         let other = open(&folder.path().join("other.key"));
-        assert_eq!(other.open("r", &sealed), Err(OpenError::Foreign));
+        assert_eq!(other.open("r", &sealed), Err(SealError::Foreign));
     }
 
     #[test]

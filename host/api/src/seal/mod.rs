@@ -54,7 +54,7 @@ struct Key {
 
 /// Why a sealed text can't be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
+pub enum SealError {
     /// The text doesn't have the form of a sealed text.
     #[error("it was not made by this server, or it was cut")]
     Malformed,
@@ -108,17 +108,17 @@ impl Seal {
     }
 
     /// Opens a text that `seal` made for `purpose`.
-    pub(crate) fn open(&self, purpose: &str, sealed: &str) -> Result<String, OpenError> {
-        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Malformed)?;
-        let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(OpenError::Malformed)?;
-        let (nonce, sealed) = rest.split_first_chunk::<NONCE>().ok_or(OpenError::Malformed)?;
+    pub(crate) fn open(&self, purpose: &str, sealed: &str) -> Result<String, SealError> {
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| SealError::Malformed)?;
+        let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(SealError::Malformed)?;
+        let (nonce, sealed) = rest.split_first_chunk::<NONCE>().ok_or(SealError::Malformed)?;
         if ![VERSION, OWNERLESS].contains(&head[0]) {
-            return Err(OpenError::Malformed);
+            return Err(SealError::Malformed);
         }
-        let key = self.key(head).ok_or(OpenError::Foreign)?;
+        let key = self.key(head).ok_or(SealError::Foreign)?;
         let payload = Payload { msg: sealed, aad: &self.associated(purpose, head) };
-        let text = key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Tampered)?;
-        String::from_utf8(text).map_err(|_| OpenError::Tampered)
+        let text = key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| SealError::Tampered)?;
+        String::from_utf8(text).map_err(|_| SealError::Tampered)
     }
 
     /// Signs `text`. Equal texts get equal signatures.
@@ -190,7 +190,7 @@ impl fmt::Debug for Seal {
 mod tests {
     use accounts::Principal;
 
-    use super::{KEY_BYTES, OpenError, Seal};
+    use super::{KEY_BYTES, Seal, SealError};
 
     fn seal(key: u8) -> Seal {
         Seal::new(&[[key; KEY_BYTES]])
@@ -200,8 +200,8 @@ mod tests {
     fn seal_opens_only_with_the_same_key_and_purpose() {
         let sealed = seal(1).seal("reasoning", "Two 🌍s.");
         assert_eq!(seal(1).open("reasoning", &sealed).as_deref(), Ok("Two 🌍s."));
-        assert_eq!(seal(1).open("thinking", &sealed), Err(OpenError::Tampered));
-        assert_eq!(seal(2).open("reasoning", &sealed), Err(OpenError::Foreign));
+        assert_eq!(seal(1).open("thinking", &sealed), Err(SealError::Tampered));
+        assert_eq!(seal(2).open("reasoning", &sealed), Err(SealError::Foreign));
         assert!(!sealed.contains("Two"));
     }
 
@@ -211,9 +211,9 @@ mod tests {
         let sealed = of("alice").seal("r", "Two.");
         assert_eq!(of("alice").open("r", &sealed).as_deref(), Ok("Two."));
         for other in ["bob", "alic", "alicer", "local"] {
-            assert_eq!(of(other).open("r", &sealed), Err(OpenError::Tampered), "{other}");
+            assert_eq!(of(other).open("r", &sealed), Err(SealError::Tampered), "{other}");
         }
-        assert_eq!(of("a").open("licer", &sealed), Err(OpenError::Tampered));
+        assert_eq!(of("a").open("licer", &sealed), Err(SealError::Tampered));
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         let old = "AUHTYpnUuZVUAAECAwQFBgcICQoLDA0ODxAREhMUFRYXLKe0pW0OWwWQaEJOiHFLOe5L_KxVV8Vr2FU";
         assert_eq!(seal(1).open("responses reasoning", old).as_deref(), Ok("Two 🌍s."));
         let of_alice = seal(1).of(&Principal::new("alice"));
-        assert_eq!(of_alice.open("responses reasoning", old), Err(OpenError::Tampered));
+        assert_eq!(of_alice.open("responses reasoning", old), Err(SealError::Tampered));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
             assert!(seal(1).open("r", &sealed[..at]).is_err(), "cut at {at}");
         }
         for foreign in ["", "gAAAAABo", "not base64 !", "\u{0}", "AAAA"] {
-            assert_eq!(seal(1).open("r", foreign), Err(OpenError::Malformed), "{foreign:?}");
+            assert_eq!(seal(1).open("r", foreign), Err(SealError::Malformed), "{foreign:?}");
         }
     }
 

@@ -15,7 +15,7 @@ use super::job;
 use crate::request::ReadRequest;
 use crate::{chat, messages, responses};
 use model::Job;
-use prompt::Message;
+use prompt::ChatMessage;
 
 /// Name, protocol and body of each file.
 fn bodies() -> Vec<(String, ReadRequest, Value)> {
@@ -58,7 +58,7 @@ fn understood(name: &str, job: &Job, warnings: &[String]) -> String {
     out
 }
 
-fn line(out: &mut String, message: &Message) {
+fn line(out: &mut String, message: &ChatMessage) {
     write!(out, "{:?}", message.role).unwrap();
     if let Some(reasoning) = &message.reasoning {
         write!(out, ", having thought {reasoning:?}").unwrap();

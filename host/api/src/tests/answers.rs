@@ -10,7 +10,7 @@ use crate::request::{ApiRequest, Defaults};
 use crate::seal::Seal;
 use crate::{responses, sse};
 use contract::Payload;
-use prompt::Message;
+use prompt::ChatMessage;
 use turn::{ItemHead, Phase, TurnEnd};
 
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
@@ -30,7 +30,7 @@ fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value
 }
 
 /// The messages made of an input, or code and message of the refusal.
-fn messages(input: &Value, defaults: &Defaults) -> Result<Vec<Message>, (String, String)> {
+fn messages(input: &Value, defaults: &Defaults) -> Result<Vec<ChatMessage>, (String, String)> {
     let body = json!({ "model": "m", "input": input }).to_string();
     match read(responses::read, body.as_bytes(), defaults, &Clock::at(0)) {
         Ok(call) => Ok(call.job.conversation.messages),

@@ -8,7 +8,7 @@ use crate::ids::Clock;
 use contract::ToolKind;
 use grammar::ToolChoice;
 use model::{Beginning, SamplingRequest};
-use prompt::{Content, HistoryCall, Message, Role};
+use prompt::{ChatMessage, Content, HistoryCall, Role};
 
 fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] });
@@ -16,7 +16,7 @@ fn with(extra: &Value) -> Value {
     body
 }
 
-fn messages(messages: &Value) -> Vec<Message> {
+fn messages(messages: &Value) -> Vec<ChatMessage> {
     job(chat::read, &with(&json!({ "messages": messages }))).0.conversation.messages
 }
 
@@ -39,16 +39,20 @@ fn messages_of_all_roles_are_taken() {
     ]);
     let call = HistoryCall { id: "c1".into(), name: "f".into(), arguments: "{bad".into() };
     let expected = [
-        Message::text(Role::System, "s"),
-        Message::text(Role::Developer, Content::from_iter(["d"])),
-        Message::text(Role::User, Content::from_iter(["a", "[image]"])),
-        Message { reasoning: Some("r".into()), tool_calls: vec![call], ..Message::text(Role::Assistant, "") },
-        Message {
+        ChatMessage::text(Role::System, "s"),
+        ChatMessage::text(Role::Developer, Content::from_iter(["d"])),
+        ChatMessage::text(Role::User, Content::from_iter(["a", "[image]"])),
+        ChatMessage {
+            reasoning: Some("r".into()),
+            tool_calls: vec![call],
+            ..ChatMessage::text(Role::Assistant, "")
+        },
+        ChatMessage {
             tool_call_id: Some("c1".into()),
             name: Some("f".into()),
-            ..Message::text(Role::Tool, "out")
+            ..ChatMessage::text(Role::Tool, "out")
         },
-        Message { reasoning: Some("r2".into()), ..Message::text(Role::Assistant, "done") },
+        ChatMessage { reasoning: Some("r2".into()), ..ChatMessage::text(Role::Assistant, "done") },
     ];
     assert_eq!(messages(&given), expected);
 }
@@ -67,10 +71,10 @@ fn old_function_calls_are_paired_with_their_results() {
     };
     assert_eq!(calls, [call("call_1", "{\"a\":1}"), call("call_3", "{}")]);
     let results: Vec<_> = messages.iter().filter(|message| message.role == Role::Tool).collect();
-    let shown = |text: &str, id: &str| Message {
+    let shown = |text: &str, id: &str| ChatMessage {
         tool_call_id: Some(id.into()),
         name: Some("f".into()),
-        ..Message::text(Role::Tool, text)
+        ..ChatMessage::text(Role::Tool, text)
     };
     assert_eq!(results, [&shown("one", "call_1"), &shown("two", "call_3")]);
     let wrong = refused(
@@ -89,10 +93,10 @@ fn what_the_assistant_refused_is_its_text() {
         { "role": "user", "content": "c" },
         { "role": "assistant", "content": "Hm.", "refusal": "Never." },
     ]);
-    let said: Vec<Message> =
+    let said: Vec<ChatMessage> =
         messages(&given).into_iter().filter(|message| message.role == Role::Assistant).collect();
     let expected = ["No.".into(), Content::from_iter(["Well.", "Still no."]), "Hm.\nNever.".into()];
-    assert_eq!(said, expected.map(|content| Message::text(Role::Assistant, content)));
+    assert_eq!(said, expected.map(|content| ChatMessage::text(Role::Assistant, content)));
     let wrong = refused(&json!({ "messages": [{ "role": "assistant", "refusal": 5 }] }));
     assert!(wrong.starts_with("messages[0].refusal: expected a string"), "{wrong}");
 }

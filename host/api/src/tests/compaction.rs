@@ -9,11 +9,11 @@ use crate::agent::{CompactionEvent, Occasion};
 use crate::error::ApiError;
 use crate::event_buffer::EventBuffer;
 use crate::ids::{Clock, Ids};
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::request::{ApiRequest, Defaults};
 use crate::responses::{self, Continuation};
 use crate::seal::{KEY_BYTES, Seal};
-use prompt::{Message, Role};
+use prompt::{ChatMessage, Role};
 use turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 const SUMMARY: &str = "The user asked for two cities: Paris and Rome 🌍.";
@@ -42,8 +42,8 @@ fn sealed() -> String {
     defaults().seal.seal("responses compaction", SUMMARY)
 }
 
-fn shape(messages: &[Message]) -> Vec<(Role, &str)> {
-    let text = |message: &Message| if message.is_summary { "(summary)" } else { "" };
+fn shape(messages: &[ChatMessage]) -> Vec<(Role, &str)> {
+    let text = |message: &ChatMessage| if message.is_summary { "(summary)" } else { "" };
     messages.iter().map(|message| (message.role, text(message))).collect()
 }
 
@@ -216,7 +216,12 @@ fn failed_compaction_leaves_an_item_without_content() {
     }
 }
 
-fn compact(body: &Object<'_>, defaults: &Defaults, ids: Ids, now: &Clock) -> Result<ApiRequest, ApiError> {
+fn compact(
+    body: &JsonObject<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    now: &Clock,
+) -> Result<ApiRequest, ApiError> {
     responses::compact(body, &Continuation::default(), defaults, ids, now)
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::goldens::compare;
 use super::read;
-use crate::agent::{AnswerEvent, CallKind, Called, Consent, Purpose, ServerEvent};
+use crate::agent::{AnswerEvent, CallKind, Called, Consent, HostedToolKind, ServerEvent};
 use crate::event_buffer::EventBuffer;
 use crate::ids::Clock;
 use crate::request::{ApiRequest, Defaults};
@@ -257,7 +257,7 @@ fn request_names_configured_servers_and_approvals() {
     assert!(!time.approval.asks("now") && time.approval.asks("later"));
     // The operator's file doesn't set it: then calls need approval.
     assert_eq!(tools.approval.others, Approval::Always);
-    assert_eq!((search.purpose, code.purpose), (Purpose::WebSearch, Purpose::CodeInterpreter));
+    assert_eq!((search.kind, code.kind), (HostedToolKind::WebSearch, HostedToolKind::CodeInterpreter));
 }
 
 #[test]

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::{job, refusal};
 use crate::responses;
-use prompt::{Content, HistoryCall, Message, Role};
+use prompt::{ChatMessage, Content, HistoryCall, Role};
 
-fn messages(input: &Value) -> Vec<Message> {
+fn messages(input: &Value) -> Vec<ChatMessage> {
     warned(input).0
 }
 
-fn warned(input: &Value) -> (Vec<Message>, Vec<String>) {
+fn warned(input: &Value) -> (Vec<ChatMessage>, Vec<String>) {
     let (job, warnings) = job(responses::read, &json!({ "model": "m", "input": input }));
     (job.conversation.messages, warnings)
 }
@@ -19,28 +19,32 @@ fn refused(input: &Value) -> String {
     refusal(responses::read, &json!({ "model": "m", "input": input })).message
 }
 
-fn user(content: impl Into<Content>) -> Message {
-    Message::text(Role::User, content)
+fn user(content: impl Into<Content>) -> ChatMessage {
+    ChatMessage::text(Role::User, content)
 }
 
-fn assistant(reasoning: Option<&str>, content: impl Into<Content>, calls: &[(&str, &str, &str)]) -> Message {
+fn assistant(
+    reasoning: Option<&str>,
+    content: impl Into<Content>,
+    calls: &[(&str, &str, &str)],
+) -> ChatMessage {
     let call = |(id, name, arguments): &(&str, &str, &str)| HistoryCall {
         id: (*id).to_owned(),
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    Message {
+    ChatMessage {
         reasoning: reasoning.map(str::to_owned),
         tool_calls: calls.iter().map(call).collect(),
-        ..Message::text(Role::Assistant, content)
+        ..ChatMessage::text(Role::Assistant, content)
     }
 }
 
-fn result(id: &str, name: Option<&str>, content: impl Into<Content>) -> Message {
-    Message {
+fn result(id: &str, name: Option<&str>, content: impl Into<Content>) -> ChatMessage {
+    ChatMessage {
         tool_call_id: Some(id.to_owned()),
         name: name.map(str::to_owned),
-        ..Message::text(Role::Tool, content)
+        ..ChatMessage::text(Role::Tool, content)
     }
 }
 
@@ -64,8 +68,8 @@ fn messages_with_or_without_type_as_string_or_parts() {
         { "role": "user", "content": "d" },
     ]);
     let expected = [
-        Message::text(Role::Developer, "d"),
-        Message::text(Role::System, parts(&["s"])),
+        ChatMessage::text(Role::Developer, "d"),
+        ChatMessage::text(Role::System, parts(&["s"])),
         user(parts(&["a", "b"])),
         assistant(None, parts(&["c"]), &[]),
         user("d"),
@@ -78,7 +82,7 @@ fn instructions_come_first() {
     let body =
         json!({ "model": "m", "instructions": "Be kind.", "input": [{ "role": "user", "content": "x" }] });
     let messages = job(responses::read, &body).0.conversation.messages;
-    assert_eq!(messages, [Message::text(Role::System, "Be kind."), user("x")]);
+    assert_eq!(messages, [ChatMessage::text(Role::System, "Be kind."), user("x")]);
 }
 
 #[test]

@@ -5,35 +5,35 @@ use serde_json::{Value, json};
 use super::messages_requests::with;
 use super::{job, sign};
 use crate::messages;
-use prompt::{Content, HistoryCall, Message, Role};
+use prompt::{ChatMessage, Content, HistoryCall, Role};
 
-fn read(messages: &Value) -> (Vec<Message>, Vec<String>) {
+fn read(messages: &Value) -> (Vec<ChatMessage>, Vec<String>) {
     let (job, warnings) = job(messages::read, &with(&json!({ "messages": messages })));
     (job.conversation.messages, warnings)
 }
 
-fn user(content: impl Into<Content>) -> Message {
-    Message::text(Role::User, content)
+fn user(content: impl Into<Content>) -> ChatMessage {
+    ChatMessage::text(Role::User, content)
 }
 
-fn assistant(reasoning: Option<&str>, content: impl Into<Content>, calls: &[(&str, &str)]) -> Message {
+fn assistant(reasoning: Option<&str>, content: impl Into<Content>, calls: &[(&str, &str)]) -> ChatMessage {
     let call = |(id, arguments): &(&str, &str)| HistoryCall {
         id: (*id).to_owned(),
         name: "f".to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    Message {
+    ChatMessage {
         reasoning: reasoning.map(str::to_owned),
         tool_calls: calls.iter().map(call).collect(),
-        ..Message::text(Role::Assistant, content)
+        ..ChatMessage::text(Role::Assistant, content)
     }
 }
 
-fn result(id: &str, content: impl Into<Content>) -> Message {
-    Message {
+fn result(id: &str, content: impl Into<Content>) -> ChatMessage {
+    ChatMessage {
         tool_call_id: Some(id.to_owned()),
         name: Some("f".to_owned()),
-        ..Message::text(Role::Tool, content)
+        ..ChatMessage::text(Role::Tool, content)
     }
 }
 
@@ -101,13 +101,14 @@ fn instructions_lead_merged_or_stay_where_they_stand() {
             { "role": "system", "content": "d" },
         ],
     }));
-    let expected = [Message::text(Role::System, "a\nb\n\nc"), user("x"), Message::text(Role::System, "d")];
+    let expected =
+        [ChatMessage::text(Role::System, "a\nb\n\nc"), user("x"), ChatMessage::text(Role::System, "d")];
     assert_eq!(job(messages::read, &body).0.conversation.messages, expected);
     let two = json!([{ "type": "text", "text": "s" }, { "type": "text", "text": "" }, { "type": "text", "text": "t" }]);
     for (system, read) in [(json!("s"), Content::from("s")), (two, parts(&["s", "t"]))] {
         let body = with(&json!({ "system": system }));
         let messages = job(messages::read, &body).0.conversation.messages;
-        assert_eq!(messages, [Message::text(Role::System, read), user("x")]);
+        assert_eq!(messages, [ChatMessage::text(Role::System, read), user("x")]);
     }
 }
 
@@ -122,7 +123,7 @@ fn claude_codes_accounting_stays_out_of_the_prompt() {
         (json!(format!("{line}\nYou are.")), "You are.".into()),
     ] {
         let messages = job(messages::read, &with(&json!({ "system": system }))).0.conversation.messages;
-        assert_eq!(messages, [Message::text(Role::System, read), user("x")]);
+        assert_eq!(messages, [ChatMessage::text(Role::System, read), user("x")]);
     }
     let quoted = format!("What is {line}?");
     assert_eq!(read(&json!([{ "role": "user", "content": quoted }])).0, [user(quoted.as_str())]);

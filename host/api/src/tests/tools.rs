@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{job, refusal};
 use crate::fields::sampling::NAME;
-use crate::json::{Document, Object, Path, with_value};
+use crate::json::{Document, JsonObject, Path, with_value};
 use crate::limits::RequestLimits;
 use crate::request::ReadRequest;
 use crate::tools::{Allowed, ClientTools, ToolChoiceField, choice};
@@ -15,7 +15,7 @@ use grammar::{TextGrammar, ToolChoice, ToolDefinition};
 fn custom(declared: &Value) -> Result<(ToolDefinition, Value), String> {
     let mut client_tools = ClientTools::default();
     with_value(declared, |declared| {
-        let object = Object::new(declared, Path::Body.field("custom"))?;
+        let object = JsonObject::new(declared, Path::Body.field("custom"))?;
         client_tools.add_custom(object.require(NAME)?, object)
     })
     .map_err(|error| error.message)?;

@@ -3,11 +3,11 @@
 use super::{ClientTools, TOOL_CHOICE};
 use crate::error::ApiError;
 use crate::fields::{self, Row, Shape, table};
-use crate::json::{Field, List, Object, Path, Required, Value};
+use crate::json::{Field, JsonObject, List, Path, Required, Value};
 use grammar::ToolChoice;
 
 /// `allowed_tools` of a choice, in Chat Completions.
-pub(crate) const ALLOWED_TOOLS: Required<Object<'_>> =
+pub(crate) const ALLOWED_TOOLS: Required<JsonObject<'_>> =
     Field::new("allowed_tools", "`mode` (`auto` or `required`) and `tools`").required();
 
 table! {
@@ -51,18 +51,18 @@ pub(crate) struct Allowed {
 }
 
 /// Reads `tool_choice`.
-pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
+pub(crate) fn choice(body: &JsonObject<'_>) -> Result<ToolChoiceField, ApiError> {
     let path = body.at(TOOL_CHOICE);
     match body.value(TOOL_CHOICE) {
         None => Ok(ToolChoiceField::Auto),
         Some(Value::String(choice)) => simple(choice.get(), path),
         Some(value @ Value::Object(_)) => {
-            let choice = Object::new(value, path)?;
+            let choice = JsonObject::new(value, path)?;
             match choice.require(fields::TYPE)? {
                 "allowed_tools" => allowed(choice),
                 kind @ ("auto" | "none" | "required") => simple(kind, path),
                 kind @ ("function" | "custom") => {
-                    let named = choice.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(choice);
+                    let named = choice.entry::<JsonObject<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(choice);
                     Ok(ToolChoiceField::Named(named.require(fields::NAME)?.to_owned()))
                 }
                 kind => Ok(ToolChoiceField::OfKind(kind.to_owned())),
@@ -84,7 +84,7 @@ fn simple(choice: &str, path: Path<'_>) -> Result<ToolChoiceField, ApiError> {
 /// Reads a choice of allowed tools. `mode` and `tools` are in the choice itself (Responses) or in
 /// its `allowed_tools` (Chat Completions). Likewise a tool's name is in the tool itself, or in the
 /// field of its type.
-fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
+fn allowed(choice: JsonObject<'_>) -> Result<ToolChoiceField, ApiError> {
     let allowed = choice.get(ALLOWED_TOOLS.optional())?.unwrap_or(choice);
     let required = match allowed.get(MODE)? {
         None | Some("auto") => false,
@@ -99,9 +99,9 @@ fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
 }
 
 impl Allowed {
-    fn add(&mut self, tool: Object<'_>) -> Result<(), ApiError> {
+    fn add(&mut self, tool: JsonObject<'_>) -> Result<(), ApiError> {
         let kind = tool.require(fields::TYPE)?;
-        let named = tool.entry::<Object<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(tool);
+        let named = tool.entry::<JsonObject<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(tool);
         let name = named.get(fields::NAME.optional())?.map(str::to_owned);
         match (kind, name) {
             ("mcp", name) => self.servers.push((tool.require(fields::SERVER_LABEL)?.to_owned(), name)),

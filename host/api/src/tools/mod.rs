@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::error::ApiError;
 use super::fields::{self, Row, Shape, table};
-use super::json::{Field, List, Object, Required, Value};
+use super::json::{Field, JsonObject, List, Required, Value};
 use super::raw::{self, Json};
 use super::request::Defaults;
 use contract::ToolKind;
@@ -22,17 +22,17 @@ pub(crate) const TOOLS: Field<List<'_>> = Field::new("tools", "at most 512");
 pub(crate) const TOOL_CHOICE: Field<Value<'_>> = Field::new("tool_choice", fields::FORCED_NOTE);
 
 /// What a tool of this type, or the choice of one, has in Chat Completions.
-pub(crate) const FUNCTION: Required<Object<'_>> =
+pub(crate) const FUNCTION: Required<JsonObject<'_>> =
     Field::new("function", "").of(Shape::Object(FUNCTION_FIELDS)).required();
 /// What a tool of this type, or the choice of one, has in Chat Completions.
-pub(crate) const CUSTOM: Required<Object<'_>> =
+pub(crate) const CUSTOM: Required<JsonObject<'_>> =
     Field::new("custom", "").of(Shape::Object(CUSTOM_FIELDS)).required();
 
 table! {
     pub(crate) FUNCTION_FIELDS {
         fields::TOOL_NAME;
         fields::DESCRIPTION;
-        PARAMETERS: Field<Object<'_>> = Field::new("parameters", "a JSON schema");
+        PARAMETERS: Field<JsonObject<'_>> = Field::new("parameters", "a JSON schema");
         fields::STRICT;
     }
 }
@@ -41,11 +41,11 @@ table! {
     pub(crate) CUSTOM_FIELDS {
         fields::TOOL_NAME;
         fields::DESCRIPTION;
-        FORMAT: Field<Object<'_>> = Field::new("format", "`text`, or a `grammar` that the model is told of");
+        FORMAT: Field<JsonObject<'_>> = Field::new("format", "`text`, or a `grammar` that the model is told of");
     }
 }
 
-const GRAMMAR: Field<Object<'_>> = Field::new("grammar", "");
+const GRAMMAR: Field<JsonObject<'_>> = Field::new("grammar", "");
 const SYNTAX: Required<&str> = Field::new("syntax", "").required();
 const DEFINITION: Required<&str> = Field::new("definition", "").required();
 
@@ -64,8 +64,8 @@ impl ClientTools {
     pub(crate) fn add(
         &mut self,
         name: &str,
-        function: Object<'_>,
-        schema: Field<Object<'_>>,
+        function: JsonObject<'_>,
+        schema: Field<JsonObject<'_>>,
         declaration: Json,
     ) -> Result<(), ApiError> {
         check_name(name, &function)?;
@@ -112,7 +112,7 @@ impl ClientTools {
     /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`.
     /// The tool's description for the model contains the grammar's text, whether or not the engine
     /// can follow the grammar.
-    pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
+    pub(crate) fn add_custom(&mut self, name: &str, custom: JsonObject<'_>) -> Result<(), ApiError> {
         check_name(name, &custom)?;
         let description = custom.get(fields::DESCRIPTION)?.unwrap_or_default();
         let grammar = grammar(&custom)?;
@@ -134,7 +134,7 @@ const LONGEST_NAME: usize = 128;
 
 /// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it
 /// begins with the namespace's name.
-pub(crate) fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
+pub(crate) fn check_name(name: &str, tool: &JsonObject<'_>) -> Result<(), ApiError> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
     if plain && (1..=LONGEST_NAME).contains(&name.len()) {
         return Ok(());
@@ -146,7 +146,7 @@ pub(crate) fn check_name(name: &str, tool: &Object<'_>) -> Result<(), ApiError> 
 
 /// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside
 /// `grammar` as in Chat Completions.
-fn grammar(custom: &Object<'_>) -> Result<Option<TextGrammar>, ApiError> {
+fn grammar(custom: &JsonObject<'_>) -> Result<Option<TextGrammar>, ApiError> {
     let Some(format) = custom.get(FORMAT)? else { return Ok(None) };
     match format.require(fields::TYPE)? {
         "text" => Ok(None),
@@ -202,7 +202,7 @@ impl ToolBounds {
 }
 
 /// Reads the list `tools` of an object and takes its size off `bounds`. An absent list is empty.
-pub(crate) fn list<'a>(owner: &'a Object<'_>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
+pub(crate) fn list<'a>(owner: &'a JsonObject<'_>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
     let tools = owner.list(TOOLS)?;
     let (path, size, values) =
         (tools.path, Value::List(tools.elements).size(), Value::List(tools.elements).count());
@@ -222,7 +222,7 @@ pub(crate) fn list<'a>(owner: &'a Object<'_>, bounds: &mut ToolBounds) -> Result
 
 /// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the
 /// model knows. Fields keep their order; absent ones stay absent.
-pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
+pub(crate) fn nested_declaration(name: &str, flat: JsonObject<'_>) -> Json {
     let is_shown = |key: &str| FUNCTION_FIELDS.iter().any(|field| field.name == key);
     let fields = flat.fields().filter(|(key, value)| is_shown(key) && !value.is_null());
     function(fields.map(|(key, value)| (key, if key == "name" { Json::of(name) } else { value.to_json() })))

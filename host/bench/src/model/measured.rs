@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use engine::models::{Op, OpCosts};
+use engine::models::{OpCosts, OpKind};
 
 use super::plan::Test;
 use crate::csv::Csv;
@@ -52,11 +52,11 @@ pub struct ModelReport {
 }
 
 /// Names of a step's parts, in the order of [`Counted::parts`].
-pub const PARTS: [&str; Op::ALL.len() + 2] = {
-    let mut names = [""; Op::ALL.len() + 2];
+pub const PARTS: [&str; OpKind::ALL.len() + 2] = {
+    let mut names = [""; OpKind::ALL.len() + 2];
     let mut i = 0;
-    while i < Op::ALL.len() {
-        names[i] = Op::ALL[i].name();
+    while i < OpKind::ALL.len() {
+        names[i] = OpKind::ALL[i].name();
         i += 1;
     }
     names[i] = "sampling";
@@ -68,12 +68,12 @@ impl Counted {
     /// Time of each part of the steps; `other` is the time outside of operations and sampling.
     pub fn parts(&self) -> [Duration; PARTS.len()] {
         let mut parts = [Duration::ZERO; PARTS.len()];
-        for (part, op) in parts.iter_mut().zip(Op::ALL) {
+        for (part, op) in parts.iter_mut().zip(OpKind::ALL) {
             *part = self.ops.of(op).time;
         }
         let known = self.ops.total().time + self.sampling;
-        parts[Op::ALL.len()] = self.sampling;
-        parts[Op::ALL.len() + 1] = self.time.saturating_sub(known);
+        parts[OpKind::ALL.len()] = self.sampling;
+        parts[OpKind::ALL.len() + 1] = self.time.saturating_sub(known);
         parts
     }
 
@@ -215,7 +215,7 @@ mod tests {
             counted: Counted { time: Duration::ZERO, sampling: Duration::ZERO, ops: OpCosts::default() },
         };
         assert_eq!(measured.share_of_reads(), 0.0, "nothing was read");
-        measured.counted.ops.of_mut(Op::Linear).weight_bytes = 2;
+        measured.counted.ops.of_mut(OpKind::Linear).weight_bytes = 2;
         // The repetitions read 20, 10 and 16 bytes per second, of 40, 10 and 80.
         assert_eq!((measured.share_of_reads(), measured.read_bandwidth()), (0.5, 40.0));
         let report = ModelReport { model: String::new(), engine: String::new(), tests: vec![measured] };

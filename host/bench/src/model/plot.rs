@@ -34,13 +34,13 @@ impl ModelReport {
         }
         let mut top = TOP + 18.0;
         for measured in &self.tests {
-            self.draw(&mut svg, measured, top, (shares, steps));
+            self.draw(&mut svg, measured, top, shares, steps);
             top += LINE;
         }
         svg.finish()
     }
 
-    fn draw(&self, svg: &mut Svg, measured: &Measured, top: f64, (shares, steps): (f64, f64)) {
+    fn draw(&self, svg: &mut Svg, measured: &Measured, top: f64, shares: f64, steps: f64) {
         svg.text(8.0, top + 12.0, &measured.test.to_string());
         let rate = measured.rate(measured.median());
         let length = rate / self.fastest(measured.test) * RATES;

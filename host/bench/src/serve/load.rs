@@ -46,7 +46,7 @@ pub enum Arrivals {
 
 /// Progress of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LoadProgress {
+pub struct BenchProgress {
     /// Number of requests that ended.
     pub done: usize,
     /// Number of requests that failed.
@@ -60,7 +60,7 @@ pub struct LoadProgress {
 pub async fn run(
     target: Arc<BenchTarget>,
     load: &Load,
-    progress: &mut dyn FnMut(LoadProgress),
+    progress: &mut dyn FnMut(BenchProgress),
 ) -> (Vec<RequestRecord>, Duration) {
     let mut sender = Sender {
         target,
@@ -112,7 +112,7 @@ struct Sender<'a> {
     running: JoinSet<EndedRequest>,
     records: Vec<RequestRecord>,
     failed: usize,
-    progress: &'a mut dyn FnMut(LoadProgress),
+    progress: &'a mut dyn FnMut(BenchProgress),
 }
 
 impl Sender<'_> {
@@ -179,6 +179,6 @@ impl Sender<'_> {
 
     fn tell(&mut self) {
         let (done, failed, running) = (self.records.len(), self.failed, self.running.len());
-        (self.progress)(LoadProgress { done, failed, running });
+        (self.progress)(BenchProgress { done, failed, running });
     }
 }

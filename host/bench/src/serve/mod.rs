@@ -18,7 +18,7 @@ mod words;
 pub use api::Api;
 pub use conversations::Conversations;
 pub use failure::RequestFailure;
-pub use load::{Arrivals, Load, LoadProgress, run};
+pub use load::{Arrivals, BenchProgress, Load, run};
 pub use record::{Figures, RequestRecord, Tokens};
 pub use report::{Quantiles, ServeReport, TurnReport};
 pub use target::{BenchTarget, TargetOptions};

@@ -16,7 +16,7 @@ use super::tensor::Tensor;
 use crate::batch::{Batch, BlockTables};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
-    RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
+    RopeTable, Routing, ShortConvShape, ShortConvWeights, StoreMode, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
@@ -184,12 +184,12 @@ impl Backend for CpuBackend {
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
         let n = self.rows();
-        cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), Store::Overwrite, out.rows_mut(n));
+        cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), StoreMode::Overwrite, out.rows_mut(n));
     }
 
     fn add_rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
         let n = self.rows();
-        cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), Store::Accumulate, out.rows_mut(n));
+        cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), StoreMode::Accumulate, out.rows_mut(n));
     }
 
     fn linear(
@@ -197,7 +197,7 @@ impl Backend for CpuBackend {
         x: &Tensor,
         w: &StackedMatrix,
         bias: Option<&Vec<f32>>,
-        store: Store,
+        store: StoreMode,
         out: &mut Tensor,
     ) {
         let (n, bias) = (self.rows(), bias.map(Vec::as_slice));
@@ -300,7 +300,7 @@ impl Backend for CpuBackend {
 
     fn sigmoid_mul(&mut self, x: &Tensor, gate: &StackedMatrix, gates: &mut Tensor, out: &mut Tensor) {
         let (n, cols) = (self.rows(), out.cols);
-        cpu::linear(&self.cpu, x.rows(n), &gate.parts(), None, Store::Overwrite, gates.rows_mut(n));
+        cpu::linear(&self.cpu, x.rows(n), &gate.parts(), None, StoreMode::Overwrite, gates.rows_mut(n));
         cpu::sigmoid_mul(&self.cpu, gates.rows(n), out.rows_mut(n), cols);
     }
 
@@ -330,9 +330,15 @@ impl Backend for CpuBackend {
             self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
         }
         self.normed.resize(self.gathered.len(), 0.0);
-        cpu::rms_norm(&self.cpu, &self.gathered, norm.map(Vec::as_slice), Store::Overwrite, &mut self.normed);
+        cpu::rms_norm(
+            &self.cpu,
+            &self.gathered,
+            norm.map(Vec::as_slice),
+            StoreMode::Overwrite,
+            &mut self.normed,
+        );
         self.logits.resize(self.batch.logit_rows.len() * head.rows(), 0.0);
-        cpu::linear(&self.cpu, &self.normed, &head.parts(), None, Store::Overwrite, &mut self.logits);
+        cpu::linear(&self.cpu, &self.normed, &head.parts(), None, StoreMode::Overwrite, &mut self.logits);
         if let Some(cap) = cap {
             cpu::soft_cap(&self.cpu, cap, &mut self.logits);
         }

@@ -1,6 +1,6 @@
 //! Attention over a compressed cache (MLA) on the CPU.
 
-use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, Sequence};
+use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, SequenceRows};
 
 use super::storage::Storage;
 use crate::models::ops::MlaShape;
@@ -38,7 +38,7 @@ impl MlaWeights {
         &self,
         cpu: &Cpu,
         queries: &[f32],
-        sequences: &[Sequence<'_>],
+        sequences: &[SequenceRows<'_>],
         cache: &KvLayer,
         scratch: &mut MlaScratch,
         out: &mut [f32],

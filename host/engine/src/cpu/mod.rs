@@ -28,7 +28,9 @@ use kernels::cpu::{BLOCK_SIZE, Isa, KvCache, KvShape};
 use crate::batch::Batch;
 use crate::device_lock::DeviceLock;
 use crate::files::ModelFiles;
-use crate::models::{LayerCache, LoadError, Model, ModelConfig, OpCosts, Progress, TimedBackend, Weights};
+use crate::models::{
+    Decoder, EngineProgress, LayerCache, LoadError, ModelConfig, OpCosts, TimedBackend, Weights,
+};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
@@ -46,7 +48,7 @@ const SCORE_BYTES: usize = 64 << 20;
 /// A model on the CPU.
 #[derive(Debug)]
 pub struct CpuRunner {
-    model: Model<TimedBackend<CpuBackend>>,
+    model: Decoder<TimedBackend<CpuBackend>>,
     backend: TimedBackend<CpuBackend>,
     device_lock: Arc<DeviceLock>,
     shape: RunnerShape,
@@ -63,7 +65,7 @@ pub fn load(
     files: &ModelFiles,
     threads: &Threads,
     options: &CpuOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(EngineProgress),
 ) -> Result<CpuRunner, LoadError> {
     let config = ModelConfig::read(files)?;
     let weights = Weights::open(files)?;
@@ -77,14 +79,14 @@ impl CpuRunner {
         weights: &Weights,
         threads: &Threads,
         options: &CpuOptions,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
         let config = &ModelConfig { context, ..config.clone() };
         let memory = memory(config, options)?;
         let backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, options);
         let mut backend = TimedBackend::new(backend);
-        let model = Model::load(&mut backend, config, weights, progress)?;
+        let model = Decoder::load(&mut backend, config, weights, progress)?;
         if Storage::new(options).copies(&threads.cpu) || weights.are_blocks() {
             weights.release_pages();
         }

@@ -1,7 +1,7 @@
 //! The current step of the CPU's backend: its batch, which is checked first, and the angles of its
 //! positions.
 
-use kernels::cpu::Sequence;
+use kernels::cpu::SequenceRows;
 
 use super::backend::CpuBackend;
 use crate::batch::{Batch, BatchError};
@@ -30,12 +30,12 @@ impl CpuBackend {
         self.batch.tokens.len()
     }
 
-    pub(super) fn sequences(&self) -> Vec<Sequence<'_>> {
+    pub(super) fn sequences(&self) -> Vec<SequenceRows<'_>> {
         let batch = &self.batch;
         let one = |i: usize| {
             let (first_row, end) = (batch.starts[i] as usize, batch.starts[i + 1] as usize);
             let blocks = self.tables.lane(batch.lanes[i]);
-            Sequence { first_row, rows: end - first_row, context: batch.context_lens[i] as usize, blocks }
+            SequenceRows { first_row, rows: end - first_row, context: batch.context_lens[i] as usize, blocks }
         };
         (0..batch.sequences()).map(one).collect()
     }

@@ -5,7 +5,7 @@ use super::backend::CudaBackend;
 use super::buckets::bucket;
 use super::driver::Graph;
 use super::step::StepShape;
-use crate::models::Model;
+use crate::models::Decoder;
 
 /// Graphs by bucket.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl DecodeGraphs {
     /// Records a graph for each bucket. Every such step must have run before, so that nothing is
     /// loaded during a capture.
     pub(super) fn capture(
-        model: &mut Model<CudaBackend>,
+        model: &mut Decoder<CudaBackend>,
         backend: &mut CudaBackend,
         buckets: &[usize],
     ) -> Result<Self, CudaError> {

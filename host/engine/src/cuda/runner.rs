@@ -16,13 +16,13 @@ use super::sampler::DeviceSampler;
 use super::start::{Started, start};
 use super::step::{Spare, StepShape};
 use crate::batch::{Batch, BlockTables};
-use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
+use crate::models::{Decoder, EngineProgress, LoadError, ModelConfig, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 /// A model on a GPU.
 #[derive(Debug)]
 pub struct CudaRunner {
-    model: Model<CudaBackend>,
+    model: Decoder<CudaBackend>,
     backend: CudaBackend,
     graphs: DecodeGraphs,
     spare: Spare,
@@ -50,7 +50,7 @@ impl CudaRunner {
         config: &ModelConfig,
         weights: &Weights,
         options: &CudaOptions,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<Self, LoadError> {
         let gpu = super::real::Gpu::open(device, options.kernels.clone())?;
         Self::on(Box::new(gpu), config, weights, options, progress)
@@ -62,7 +62,7 @@ impl CudaRunner {
         config: &ModelConfig,
         weights: &Weights,
         options: &CudaOptions,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<Self, LoadError> {
         let started = start(driver, config, weights, options, progress)?;
         let Started { model, backend, graphs, sampler, spare, context, blocks, lanes, logit_rows } = started;

@@ -67,7 +67,9 @@ impl DeviceSampler {
     pub(super) fn new(
         driver: &mut dyn Driver,
         logits: DevicePtr,
-        (rows, lanes, vocab): (usize, usize, usize),
+        rows: usize,
+        lanes: usize,
+        vocab: usize,
     ) -> Result<Self, CudaError> {
         let inputs = Inputs::new(driver, rows, vocab)?;
         let (result_bytes, top_bytes) = (rows * SampledRow::WORDS * 4, rows * MAX_TOP as usize * 8);

@@ -11,7 +11,7 @@ use super::sampler::DeviceSampler;
 use super::step::{Spare, StepShape};
 use super::supported;
 use crate::batch::{Batch, TableEdit};
-use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
+use crate::models::{Decoder, EngineProgress, LoadError, ModelConfig, Weights};
 
 /// Greatest number of rows of logits in a step: one for each sequence, and some for drafts.
 const LOGIT_ROWS: usize = 320;
@@ -21,7 +21,7 @@ pub(super) const SCORE_ROWS: usize = 64;
 /// A model that is ready to run, and its sizes.
 #[derive(Debug)]
 pub(super) struct Started {
-    pub(super) model: Model<CudaBackend>,
+    pub(super) model: Decoder<CudaBackend>,
     pub(super) backend: CudaBackend,
     pub(super) graphs: DecodeGraphs,
     pub(super) sampler: DeviceSampler,
@@ -38,7 +38,7 @@ pub(super) fn start(
     config: &ModelConfig,
     weights: &Weights,
     options: &CudaOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(EngineProgress),
 ) -> Result<Started, LoadError> {
     supported::check(config)?;
     supported::check_types(config, weights)?;
@@ -52,12 +52,12 @@ pub(super) fn start(
     let sizes =
         BackendSizes { rows, logit_rows, lanes: lanes + 1, context, deterministic: options.deterministic };
     let mut backend = CudaBackend::new(driver, config, sizes)?;
-    let mut model = Model::load(&mut backend, config, weights, progress)?;
+    let mut model = Decoder::load(&mut backend, config, weights, progress)?;
     // Kernels that overlap with the launch in front of them read weights before they wait for it,
     // so the weights must be complete.
     backend.driver.synchronize()?;
     let logits = backend.step_logits();
-    let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
+    let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, logit_rows, lanes + 1, config.vocab)?;
     backend.samples = sampler.samples();
     prepare(&mut model, &mut backend, &sampler, buckets, sizes, progress)?;
     let (blocks, cache) =
@@ -86,12 +86,12 @@ fn context(config: &ModelConfig, options: &CudaOptions) -> Result<usize, LoadErr
 /// Compiles the kernels of all possible steps. They are found by running steps of every size whose
 /// launches are collected and not done.
 fn prepare(
-    model: &mut Model<CudaBackend>,
+    model: &mut Decoder<CudaBackend>,
     backend: &mut CudaBackend,
     sampler: &DeviceSampler,
     buckets: &[usize],
     most: BackendSizes,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(EngineProgress),
 ) -> Result<(), LoadError> {
     backend.collect();
     let prompts = sizes(most.rows).flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
@@ -105,7 +105,7 @@ fn prepare(
     let kernels = backend.collected();
     backend.end()?;
     let of = kernels.len();
-    Ok(backend.driver.prepare(&kernels, &mut |done| progress(Progress::Kernels { done, of }))?)
+    Ok(backend.driver.prepare(&kernels, &mut |done| progress(EngineProgress::Kernels { done, of }))?)
 }
 
 /// Numbers of rows up to `most` among which each kernel's are: kernels are chosen by powers of two.
@@ -124,7 +124,7 @@ fn mixed(tokens: usize, decoding: usize) -> StepShape {
 /// Runs every decode step once, with padding rows only: what a kernel loads at its first launch is
 /// then loaded before graphs are recorded, and failures of kernels show here.
 fn warm_up(
-    model: &mut Model<CudaBackend>,
+    model: &mut Decoder<CudaBackend>,
     backend: &mut CudaBackend,
     spare: Spare,
     buckets: &[usize],

@@ -54,7 +54,7 @@ pub trait Engine: Send + Sync {
 
 /// Result of one engine step for one sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Step {
+pub struct StepOutput {
     /// New tokens, in order; usually one, several with speculation.
     pub tokens: Vec<Token>,
     /// Reason why the sequence ended; set in the last step.
@@ -77,7 +77,7 @@ pub struct Step {
     pub untold_tokens: usize,
 }
 
-impl Step {
+impl StepOutput {
     /// Whether the step has no token and no finish: it only tells the client that the sequence
     /// begins.
     pub(crate) fn is_empty(&self) -> bool {
@@ -118,14 +118,14 @@ pub struct Generation {
 ///
 /// ```
 /// use std::task::{Context, Poll};
-/// use engine::{Finish, Generation, Step, StepStream};
+/// use engine::{Finish, Generation, StepOutput, StepStream};
 ///
 /// /// Ends at once.
 /// struct Nothing;
 ///
 /// impl StepStream for Nothing {
-///     fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
-///         Poll::Ready(Some(Step { finish: Some(Finish::Length), ..Step::default() }))
+///     fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<StepOutput>> {
+///         Poll::Ready(Some(StepOutput { finish: Some(Finish::Length), ..StepOutput::default() }))
 ///     }
 /// }
 ///
@@ -142,15 +142,15 @@ pub trait StepStream: Send {
     }
     /// The next step; `None` only if the engine died before a step with `finish`. Not polled again
     /// after `None` or a step with `finish`.
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>>;
 }
 
 /// Steps of a generation without any token.
 struct Nothing;
 
 impl StepStream for Nothing {
-    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
-        Poll::Ready(Some(Step { finish: Some(Finish::Length), ..Step::default() }))
+    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<StepOutput>> {
+        Poll::Ready(Some(StepOutput { finish: Some(Finish::Length), ..StepOutput::default() }))
     }
 }
 
@@ -179,7 +179,7 @@ impl Generation {
 
     /// The next step; `None` after the one with `finish`, or when the engine died.
     /// Cancel safe: a future that is dropped before it is ready takes no step with it.
-    pub async fn next(&mut self) -> Option<Step> {
+    pub async fn next(&mut self) -> Option<StepOutput> {
         if self.ended {
             return None;
         }

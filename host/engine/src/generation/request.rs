@@ -29,7 +29,7 @@ pub struct GenerationRequest {
     pub processors: LogitsProcessors,
     /// Token ids that end the sequence. The one that ends it is reported in
     /// [`Finish::Stop`](super::Finish::Stop) and isn't part of
-    /// [`Step::tokens`](super::Step::tokens).
+    /// [`StepOutput::tokens`](super::StepOutput::tokens).
     pub stop_ids: Arc<[u32]>,
     /// Whether an engine that has end tokens of its own goes on behind them; `stop_ids` end the
     /// sequence all the same.
@@ -37,7 +37,7 @@ pub struct GenerationRequest {
     /// Number of likeliest alternatives to report with each token; `None`: no logprobs at all.
     pub top_logprobs: Option<u8>,
     /// Number of likeliest alternatives to report with each token of the prompt behind its first
-    /// ([`Step::prompt_tokens`](super::Step::prompt_tokens)); `None`: the prompt isn't scored.
+    /// ([`StepOutput::prompt_tokens`](super::StepOutput::prompt_tokens)); `None`: the prompt isn't scored.
     pub prompt_logprobs: Option<u8>,
     /// Mask that restricts each next token, for engines with [`crate::ConstraintSupport::masks`].
     pub mask: Option<Box<dyn TokenMask>>,

@@ -9,7 +9,7 @@
 use super::LoadError;
 use super::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, LayerInput,
-    MlaShape, Norm, RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
+    MlaShape, Norm, RopeTable, Routing, ShortConvShape, ShortConvWeights, StoreMode, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -17,7 +17,7 @@ use super::tensor::WeightTensor;
 /// A device with its KV cache. `n` is the number of tokens of the step.
 ///
 /// ```
-/// use engine::models::ops::{LayerInput, Norm, Store};
+/// use engine::models::ops::{LayerInput, Norm, StoreMode};
 /// use engine::models::Backend;
 ///
 /// /// `x += down · up · norm(x)`, on any device.
@@ -33,8 +33,8 @@ use super::tensor::WeightTensor;
 ///     fn forward(&mut self, backend: &mut B, x: &mut B::Tensor) {
 ///         let Self { norm, up, down, normed, wide } = self;
 ///         let norm = Norm { weight: &*norm, eps: 1e-6 };
-///         backend.linear_of(LayerInput::Normed { x, norm, normed }, up, None, Store::Overwrite, wide);
-///         backend.linear(wide, down, None, Store::Accumulate, x);
+///         backend.linear_of(LayerInput::Normed { x, norm, normed }, up, None, StoreMode::Overwrite, wide);
+///         backend.linear(wide, down, None, StoreMode::Accumulate, x);
 ///     }
 /// }
 /// ```
@@ -115,7 +115,7 @@ pub trait Backend {
         x: &Self::Tensor,
         weight: &Self::Matrix,
         bias: Option<&Self::Vector>,
-        store: Store,
+        store: StoreMode,
         out: &mut Self::Tensor,
     );
     /// [`Self::linear`] of an input that may need its norm, in one pass with the norm where the
@@ -125,7 +125,7 @@ pub trait Backend {
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
         weight: &Self::Matrix,
         bias: Option<&Self::Vector>,
-        store: Store,
+        store: StoreMode,
         out: &mut Self::Tensor,
     ) {
         let x = self.input_of(x);
@@ -141,7 +141,7 @@ pub trait Backend {
         gate_up: &mut Self::Tensor,
         out: &mut Self::Tensor,
     ) {
-        self.linear_of(x, weight, None, Store::Overwrite, gate_up);
+        self.linear_of(x, weight, None, StoreMode::Overwrite, gate_up);
         self.gate_mul(activation, gate_up, out);
     }
     /// Computes the norm of an input that needs one, and returns the tensor to read.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Kinds of operations, in the order of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
+pub enum OpKind {
     /// Rows of the embedding.
     Embedding,
     /// Norms, rotation, and writing the cache.
@@ -21,7 +21,7 @@ pub enum Op {
     Head,
 }
 
-impl Op {
+impl OpKind {
     /// All kinds, in the order of a step.
     pub const ALL: [Self; 7] = [
         Self::Embedding,
@@ -62,16 +62,16 @@ pub struct OpCost {
 
 /// Costs of the operations of some steps, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OpCosts([OpCost; Op::ALL.len()]);
+pub struct OpCosts([OpCost; OpKind::ALL.len()]);
 
 impl OpCosts {
     /// Costs of one kind.
-    pub fn of(&self, op: Op) -> OpCost {
+    pub fn of(&self, op: OpKind) -> OpCost {
         self.0[op as usize]
     }
 
     /// Costs of one kind, to add to.
-    pub fn of_mut(&mut self, op: Op) -> &mut OpCost {
+    pub fn of_mut(&mut self, op: OpKind) -> &mut OpCost {
         &mut self.0[op as usize]
     }
 

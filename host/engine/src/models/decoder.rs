@@ -5,11 +5,11 @@ use super::config::{AttentionConfig, GroupedConfig, LayerConfig, ProjectionLayou
 use super::layers::{Layer, LayerScratch, PerLayerTable, ResidualStream};
 use super::loading::Loading;
 use super::ops::{Norm, RopeSpec};
-use super::{Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
+use super::{Backend, EngineProgress, LoadError, ModelConfig, WeightRole, Weights};
 
 /// A model's weights on a backend, and the activations of a step.
 #[derive(Debug)]
-pub struct Model<B: Backend> {
+pub struct Decoder<B: Backend> {
     /// Rotary embeddings of layers, each once.
     ropes: Vec<B::Rope>,
     layers: Vec<PlacedLayer<B>>,
@@ -36,14 +36,14 @@ struct PlacedLayer<B: Backend> {
     rope: usize,
 }
 
-impl<B: Backend> Model<B> {
+impl<B: Backend> Decoder<B> {
     /// Loads the weights that `config` calls for to the backend; a missing tensor or a shape that
     /// the configuration doesn't call for is an error.
     pub fn load(
         backend: &mut B,
         config: &ModelConfig,
         weights: &Weights,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(EngineProgress),
     ) -> Result<Self, LoadError> {
         let (ropes, rope_of) = ropes(backend, config)?;
         let (vocab, hidden) = (config.vocab, config.hidden);

@@ -7,7 +7,7 @@ use super::gguf_weights::GgufWeights;
 use super::ops::Norm;
 use super::stored::{StoredMatrix, WeightRole};
 use super::tensor::{CodeKind, Codes};
-use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
+use super::{Backend, EngineProgress, LoadError, ModelConfig, Quantization, WeightTensor, Weights};
 
 /// Loader of a model's parts.
 pub(super) struct Loading<'a, B> {
@@ -15,7 +15,7 @@ pub(super) struct Loading<'a, B> {
     weights: &'a Weights,
     quantization: Option<Quantization>,
     norms: NormConstants,
-    progress: &'a mut dyn FnMut(Progress),
+    progress: &'a mut dyn FnMut(EngineProgress),
     parts: usize,
     bytes: u64,
     layers: usize,
@@ -43,7 +43,7 @@ impl<'a, B: Backend> Loading<'a, B> {
         backend: &'a mut B,
         config: &ModelConfig,
         weights: &'a Weights,
-        progress: &'a mut dyn FnMut(Progress),
+        progress: &'a mut dyn FnMut(EngineProgress),
     ) -> Self {
         let eps = config.rms_norm_eps;
         let stream_eps = eps / config.factors.residual.powi(2);
@@ -107,7 +107,8 @@ impl<'a, B: Backend> Loading<'a, B> {
     pub(super) fn stored_parts(
         &mut self,
         name: &str,
-        (parts, rows): (usize, usize),
+        parts: usize,
+        rows: usize,
         cols: usize,
     ) -> Result<Vec<StoredMatrix>, LoadError> {
         let reason = || format!("its rows can't be cut into parts of {rows}");
@@ -225,7 +226,8 @@ impl<'a, B: Backend> Loading<'a, B> {
         &mut self,
         name: &str,
         width: usize,
-        (factor, eps_factor): (f32, f32),
+        factor: f32,
+        eps_factor: f32,
     ) -> Result<Norm<B::Vector>, LoadError> {
         let weight = self.norm_weight(name, width, factor)?;
         Ok(Norm { weight, eps: self.norms.eps * eps_factor })
@@ -271,6 +273,6 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.parts += 1;
         let Self { parts, bytes, .. } = *self;
         // Two parts beside the layers: the embedding and the head.
-        (self.progress)(Progress::Weights { parts, of: self.layers + 2, bytes });
+        (self.progress)(EngineProgress::Weights { parts, of: self.layers + 2, bytes });
     }
 }

@@ -31,8 +31,8 @@ pub use config::{
     GroupedConfig, LatentConfig, LayerCache, LayerConfig, MlpConfig, ModelConfig, PerLayerRows,
     ProjectionLayout, Quantization, SharedExpert, ShortConvConfig, StateShape,
 };
-pub use costs::{Op, OpCost, OpCosts};
-pub use decoder::Model;
+pub use costs::{OpCost, OpCosts, OpKind};
+pub use decoder::Decoder;
 pub use error::LoadError;
 pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
@@ -43,7 +43,7 @@ pub use weights::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 
 /// Progress of the loading of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum EngineProgress {
     /// The weights are being loaded.
     Weights {
         /// Number of parts that are loaded: the embedding, each layer, the head.

@@ -4,7 +4,7 @@
 pub use ::ops::{
     AttentionSpec, DeltaLayout, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms,
     HeadPairing, MlaShape, Norm, QkvShape, QueryScaling, Routing, SIGMOID_EPS, Scoring, ShortConvShape,
-    ShortConvWeights, Store,
+    ShortConvWeights, StoreMode,
 };
 
 pub use super::rope::{Llama3Scaling, LongRopeScaling, RopeScaling, RopeSpec, RopeTable, YarnScaling};

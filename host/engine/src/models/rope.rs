@@ -128,7 +128,7 @@ impl RopeSpec {
         let theta = fields.positive("rope_theta")?.unwrap_or(DEFAULT_THETA);
         let plain = Self::plain(rotated, theta);
         match Self::parameters(fields)? {
-            Some(parameters) => plain.with_parameters(parameters, (context, fields)),
+            Some(parameters) => plain.with_parameters(parameters, context, fields),
             None => Ok(plain),
         }
     }
@@ -138,12 +138,13 @@ impl RopeSpec {
     pub(super) fn with_parameters(
         self,
         parameters: Fields<'_>,
-        (context, model): (usize, Fields<'_>),
+        context: usize,
+        model: Fields<'_>,
     ) -> Result<Self, LoadError> {
         let original =
             |fields: Fields<'_>| fields.optional_size("original_max_position_embeddings", 1..=1 << 26);
         let original = original(parameters)?.map_or_else(|| original(model), |length| Ok(Some(length)))?;
-        let contexts = (original.unwrap_or(context), context);
+        let original = original.unwrap_or(context);
         let theta = parameters.positive("rope_theta")?.unwrap_or(self.theta);
         let kind = match parameters.text("rope_type")? {
             Some(kind) => Some(kind),
@@ -153,14 +154,18 @@ impl RopeSpec {
             // The three positions of "mrope" are equal for text.
             "default" | "mrope" => None,
             "linear" => Some(RopeScaling::Linear(parameters.required_positive("factor")?)),
-            "llama3" => Some(RopeScaling::Llama3(Llama3Scaling::from_fields(parameters, contexts.0)?)),
-            "yarn" if theta > 1.0 => Some(RopeScaling::Yarn(YarnScaling::from_fields(parameters, contexts)?)),
+            "llama3" => Some(RopeScaling::Llama3(Llama3Scaling::from_fields(parameters, original)?)),
+            "yarn" if theta > 1.0 => {
+                Some(RopeScaling::Yarn(YarnScaling::from_fields(parameters, original, context)?))
+            }
             "yarn" => {
                 return Err(parameters.invalid(format!("yarn needs a \"rope_theta\" above 1, found {theta}")));
             }
             "longrope" | "su" => {
                 let pairs = self.rotated / 2;
-                Some(RopeScaling::LongRope(LongRopeScaling::from_fields(parameters, contexts, pairs)?))
+                Some(RopeScaling::LongRope(LongRopeScaling::from_fields(
+                    parameters, original, context, pairs,
+                )?))
             }
             "proportional" => {
                 let part = parameters.positive("partial_rotary_factor")?.unwrap_or(1.0);
@@ -221,7 +226,8 @@ impl RopeSpec {
 impl LongRopeScaling {
     fn from_fields(
         fields: Fields<'_>,
-        (original, context): (usize, usize),
+        original: usize,
+        context: usize,
         pairs: usize,
     ) -> Result<Self, LoadError> {
         let factor = fields.positive("factor")?.unwrap_or(context as f64 / original as f64);
@@ -268,7 +274,7 @@ impl Llama3Scaling {
 }
 
 impl YarnScaling {
-    fn from_fields(fields: Fields<'_>, (original, context): (usize, usize)) -> Result<Self, LoadError> {
+    fn from_fields(fields: Fields<'_>, original: usize, context: usize) -> Result<Self, LoadError> {
         let factor = fields.positive("factor")?.unwrap_or(context as f64 / original as f64);
         let magnitude = |scale: f64| magnitude(factor, scale);
         // Zero counts as absent here.

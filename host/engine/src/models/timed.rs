@@ -7,10 +7,10 @@
 
 use std::time::Instant;
 
-use super::costs::{Op, OpCosts};
+use super::costs::{OpCosts, OpKind};
 use super::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
-    RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
+    RopeTable, Routing, ShortConvShape, ShortConvWeights, StoreMode, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -70,7 +70,7 @@ impl<B> TimedBackend<B> {
 impl<B: TrafficCounter> TimedBackend<B> {
     /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it
     /// has run.
-    fn run(&mut self, op: Op, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
+    fn run(&mut self, op: OpKind, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
         let Some(costs) = &mut self.costs else { return work(&mut self.inner) };
         let begin = Instant::now();
         work(&mut self.inner);
@@ -155,15 +155,15 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     }
 
     fn embed(&mut self, table: &B::Matrix, factor: f32, out: &mut B::Tensor) {
-        self.run(Op::Embedding, |_| (0, 0), |inner| inner.embed(table, factor, out));
+        self.run(OpKind::Embedding, |_| (0, 0), |inner| inner.embed(table, factor, out));
     }
 
     fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, out: &mut B::Tensor) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.rms_norm(x, norm, out));
+        self.run(OpKind::NormRope, |_| (0, 0), |inner| inner.rms_norm(x, norm, out));
     }
 
     fn add_rms_norm(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, out: &mut B::Tensor) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.add_rms_norm(x, norm, out));
+        self.run(OpKind::NormRope, |_| (0, 0), |inner| inner.add_rms_norm(x, norm, out));
     }
 
     fn linear(
@@ -171,11 +171,11 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         x: &B::Tensor,
         weight: &B::Matrix,
         bias: Option<&B::Vector>,
-        store: Store,
+        store: StoreMode,
         out: &mut B::Tensor,
     ) {
         let reads = |inner: &B| (inner.matrix_bytes(weight), 0);
-        self.run(Op::Linear, reads, |inner| inner.linear(x, weight, bias, store, out));
+        self.run(OpKind::Linear, reads, |inner| inner.linear(x, weight, bias, store, out));
     }
 
     fn qk_norm_rope_write(
@@ -187,7 +187,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         qkv: &mut B::Tensor,
     ) {
         let work = |inner: &mut B| inner.qk_norm_rope_write(layer, spec, norms, rope, qkv);
-        self.run(Op::NormRope, |_| (0, 0), work);
+        self.run(OpKind::NormRope, |_| (0, 0), work);
     }
 
     fn q_norm_rope(
@@ -197,7 +197,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         rope: &B::Rope,
         queries: &mut B::Tensor,
     ) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.q_norm_rope(spec, norm, rope, queries));
+        self.run(OpKind::NormRope, |_| (0, 0), |inner| inner.q_norm_rope(spec, norm, rope, queries));
     }
 
     fn attention(
@@ -209,11 +209,11 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
     ) {
         let window = spec.window;
         let reads = |inner: &B| (0, inner.cache_bytes(layer, window));
-        self.run(Op::Attention, reads, |inner| inner.attention(layer, spec, qkv, out));
+        self.run(OpKind::Attention, reads, |inner| inner.attention(layer, spec, qkv, out));
     }
 
     fn gate_mul(&mut self, activation: GateActivation, gate_up: &B::Tensor, out: &mut B::Tensor) {
-        self.run(Op::Activation, |_| (0, 0), |inner| inner.gate_mul(activation, gate_up, out));
+        self.run(OpKind::Activation, |_| (0, 0), |inner| inner.gate_mul(activation, gate_up, out));
     }
 
     fn gate_mul_columns(
@@ -224,24 +224,24 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         out: &mut B::Tensor,
     ) {
         let work = |inner: &mut B| inner.gate_mul_columns(activation, gate, up, out);
-        self.run(Op::Activation, |_| (0, 0), work);
+        self.run(OpKind::Activation, |_| (0, 0), work);
     }
 
     fn clear(&mut self, out: &mut B::Tensor) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.clear(out));
+        self.run(OpKind::NormRope, |_| (0, 0), |inner| inner.clear(out));
     }
 
     fn scale(&mut self, factor: f32, out: &mut B::Tensor) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.scale(factor, out));
+        self.run(OpKind::NormRope, |_| (0, 0), |inner| inner.scale(factor, out));
     }
 
     fn route(&mut self, scores: &B::Tensor, routing: Routing<&B::Vector>, out: &mut B::Routes) {
-        self.run(Op::Experts, |_| (0, 0), |inner| inner.route(scores, routing, out));
+        self.run(OpKind::Experts, |_| (0, 0), |inner| inner.route(scores, routing, out));
     }
 
     fn experts(&mut self, x: &B::Tensor, routes: &B::Routes, experts: &B::Experts, out: &mut B::Tensor) {
         let reads = |inner: &B| (inner.experts_bytes(experts, routes), 0);
-        self.run(Op::Experts, reads, |inner| inner.experts(x, routes, experts, out));
+        self.run(OpKind::Experts, reads, |inner| inner.experts(x, routes, experts, out));
     }
 
     fn mla_write(
@@ -253,7 +253,11 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         queries: &mut B::Tensor,
         kv: &B::Tensor,
     ) {
-        self.run(Op::NormRope, |_| (0, 0), |inner| inner.mla_write(layer, shape, norm, rope, queries, kv));
+        self.run(
+            OpKind::NormRope,
+            |_| (0, 0),
+            |inner| inner.mla_write(layer, shape, norm, rope, queries, kv),
+        );
     }
 
     fn mla_attention(
@@ -264,7 +268,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         out: &mut B::Tensor,
     ) {
         let reads = |inner: &B| (inner.mla_bytes(weights), inner.cache_bytes(layer, None));
-        self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
+        self.run(OpKind::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
     }
 
     fn sigmoid_mul(
@@ -275,7 +279,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         out: &mut B::Tensor,
     ) {
         let work = |inner: &mut B| inner.sigmoid_mul(x, gate, gates, out);
-        self.run(Op::Linear, |inner| (inner.gate_bytes(gate), 0), work);
+        self.run(OpKind::Linear, |inner| (inner.gate_bytes(gate), 0), work);
     }
 
     fn gated_delta(
@@ -287,7 +291,7 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         out: &mut B::Tensor,
     ) {
         let reads = |inner: &B| (0, inner.state_bytes());
-        self.run(Op::Attention, reads, |inner| inner.gated_delta(layer, weights, projected, rates, out));
+        self.run(OpKind::Attention, reads, |inner| inner.gated_delta(layer, weights, projected, rates, out));
     }
 
     fn short_conv(
@@ -298,11 +302,11 @@ impl<B: TrafficCounter> Backend for TimedBackend<B> {
         out: &mut B::Tensor,
     ) {
         let reads = |inner: &B| (0, inner.state_bytes());
-        self.run(Op::Attention, reads, |inner| inner.short_conv(layer, weights, projected, out));
+        self.run(OpKind::Attention, reads, |inner| inner.short_conv(layer, weights, projected, out));
     }
 
     fn logits(&mut self, x: &B::Tensor, norm: Norm<&B::Vector>, head: &B::Matrix, cap: Option<f32>) {
         let reads = |inner: &B| (inner.head_bytes(head), 0);
-        self.run(Op::Head, reads, |inner| inner.logits(x, norm, head, cap));
+        self.run(OpKind::Head, reads, |inner| inner.logits(x, norm, head, cap));
     }
 }

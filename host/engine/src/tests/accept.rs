@@ -2,19 +2,19 @@
 
 use super::fake::request;
 use crate::error::{GenerationError, MaskError};
-use crate::generation::{Finish, Generation, GenerationRequest, Step, TokenMask};
+use crate::generation::{Finish, Generation, GenerationRequest, StepOutput, TokenMask};
 use crate::notify::Notify;
 use crate::outlet::outlet;
 use crate::sequence::Sequence;
 use crate::token::Token;
 use std::sync::Arc;
 
-fn ids(step: &Step) -> Vec<u32> {
+fn ids(step: &StepOutput) -> Vec<u32> {
     step.tokens.iter().map(|token| token.id).collect()
 }
 
 /// Result of accepting these tokens in one step, and the steps that the client sees.
-fn accept(request: GenerationRequest, tokens: &[u32]) -> (Result<usize, GenerationError>, Vec<Step>) {
+fn accept(request: GenerationRequest, tokens: &[u32]) -> (Result<usize, GenerationError>, Vec<StepOutput>) {
     let (outlet, inlet) = outlet(9, false, Arc::<Notify>::default());
     let mut sequence = Sequence::new(request, 100, outlet);
     let accepted = sequence.accept(tokens.iter().map(|id| Token { id: *id, logprobs: None }).collect());

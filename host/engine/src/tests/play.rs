@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::fake::request;
 use super::masks::NoTwins;
 use crate::error::{GenerationError, MaskError, PlayedMismatch};
-use crate::generation::{Finish, Generation, GenerationRequest, Step};
+use crate::generation::{Finish, Generation, GenerationRequest, StepOutput};
 use crate::play::{Clock, PlayedEnd, PlayedOutput};
 
 fn output(tokens: &[u32], tokens_per_step: usize, end: PlayedEnd) -> PlayedOutput {
@@ -22,7 +22,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-fn ids(step: &Step) -> Vec<u32> {
+fn ids(step: &StepOutput) -> Vec<u32> {
     step.tokens.iter().map(|token| token.id).collect()
 }
 
@@ -142,7 +142,7 @@ fn a_late_mask_is_waited_for() {
 }
 
 /// The next step if it is due now; else `None`, and the wait for it is dropped.
-async fn due_now(generation: &mut Generation) -> Option<Step> {
+async fn due_now(generation: &mut Generation) -> Option<StepOutput> {
     tokio::select! {
         biased;
         step = generation.next() => step,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::fake::{FakeRunner, request, shape};
 use crate::error::SubmitError;
-use crate::generation::{Engine, Generation, Step, StepStream};
+use crate::generation::{Engine, Generation, StepOutput, StepStream};
 use crate::local::LocalEngine;
 use crate::options::LocalOptions;
 use crate::runner::RunnerShape;
@@ -28,9 +28,9 @@ impl StepStream for Late {
         Poll::Ready(self.word.clone())
     }
 
-    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         assert_eq!(self.polls, 3, "a step before the word");
-        Poll::Ready(Some(Step::default()))
+        Poll::Ready(Some(StepOutput::default()))
     }
 }
 
@@ -44,7 +44,7 @@ fn first_word_is_waited_for_and_steps_follow_it() {
     runtime().block_on(async {
         assert_eq!(generation.started().await, Ok(()));
         assert_eq!(generation.started().await, Ok(()), "it is said once");
-        assert_eq!(generation.next().await, Some(Step::default()));
+        assert_eq!(generation.next().await, Some(StepOutput::default()));
     });
 }
 

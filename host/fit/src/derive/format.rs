@@ -31,7 +31,7 @@ impl Confidence {
 
 /// A part of the format, and how sure it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Field<T> {
+pub struct Inferred<T> {
     /// The part.
     #[serde(flatten)]
     pub value: T,
@@ -107,11 +107,11 @@ pub struct DerivedFormat {
     pub openings: Vec<String>,
     /// Around reasoning; none if no turn shows any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reasoning: Option<Field<Delimiters>>,
+    pub reasoning: Option<Inferred<Delimiters>>,
     /// Around the text.
-    pub content: Field<Delimiters>,
+    pub content: Inferred<Delimiters>,
     /// The calls.
-    pub calls: Field<DerivedCalls>,
+    pub calls: Inferred<DerivedCalls>,
     /// What ends the turn.
     pub ends: Vec<String>,
 }

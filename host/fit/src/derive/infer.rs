@@ -1,7 +1,7 @@
 //! Infers a format from the text between the places of probes.
 
 use super::align::{common_end, common_end_of, common_start, first_tag, last_tag};
-use super::format::{Arguments, Delimiters, DerivedCalls, DerivedFormat, Field, FormatPart};
+use super::format::{Arguments, Delimiters, DerivedCalls, DerivedFormat, FormatPart, Inferred};
 use super::generate::call_order;
 use super::joints::Joints;
 use super::point::{COUNTER, Point, Type};
@@ -19,7 +19,7 @@ pub(super) struct Inference<'a> {
     /// What generation prompts write behind that.
     pub(super) openings: Vec<String>,
     /// Delimiters of reasoning where turns show none.
-    pub(super) reasoning: Option<Field<Delimiters>>,
+    pub(super) reasoning: Option<Inferred<Delimiters>>,
     /// Literals of tokens that end a turn.
     pub(super) ends: Vec<String>,
 }

@@ -22,7 +22,7 @@ mod table;
 mod turns;
 
 pub use cases::{Cases, cases};
-pub use format::{Arguments, Confidence, Delimiters, DerivedCalls, DerivedFormat, Field, FormatPart};
+pub use format::{Arguments, Confidence, Delimiters, DerivedCalls, DerivedFormat, FormatPart, Inferred};
 pub use refusal::Underivable;
 
 use model::TemplateFiles;
@@ -75,7 +75,7 @@ impl From<Underivable> for Underived {
 
 /// A format, and how a parser says it.
 #[derive(Debug)]
-pub struct Derived {
+pub struct Derivation {
     /// The format.
     pub format: DerivedFormat,
     /// The table's file, or what a table can't say.
@@ -90,7 +90,7 @@ pub struct Derived {
 ///
 /// # Errors
 /// The template can't be used, or its format can't be derived.
-pub fn derive(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Derived, Underived> {
+pub fn derive(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Derivation, Underived> {
     let format = infer(files, reasoning);
     files.check_time().map_err(Underived::Unusable)?;
     let format = format?;
@@ -99,7 +99,7 @@ pub fn derive(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<De
     let markers = format.literals().into_iter().filter_map(|literal| longest_in(source, &literal)).take(2);
     let table = table::table(&format, &about, &markers.collect::<Vec<_>>());
     let source = sections::source(&format, &about);
-    Ok(Derived { format, table, source })
+    Ok(Derivation { format, table, source })
 }
 
 /// What the parser was derived from, and how sure its parts are.
@@ -146,7 +146,7 @@ fn infer(files: &TemplateFiles, reasoning: Option<Delimiters>) -> Result<Derived
     let openings: Vec<String> =
         openings.iter().map(|text| text.strip_prefix(&anchor).unwrap_or(text).to_owned()).collect();
     let reasoning = match reasoning {
-        Some(value) => Some(Field { value, confidence: Confidence::Assumed }),
+        Some(value) => Some(Inferred { value, confidence: Confidence::Assumed }),
         None => prompted(&openings, &turns).or(turns.given().map(seen)),
     };
     let mut ends: Vec<String> = files.ends.iter().map(ToString::to_string).collect();
@@ -179,8 +179,8 @@ fn is_judged(probe: &Probe, turn: &ShownTurn) -> bool {
     probe.name != "null" && !is_rewritten(probe, turn)
 }
 
-fn seen<T>(value: T) -> Field<T> {
-    Field { value, confidence: Confidence::Seen }
+fn seen<T>(value: T) -> Inferred<T> {
+    Inferred { value, confidence: Confidence::Seen }
 }
 
 /// The turn behind the header of the message.

@@ -2,7 +2,7 @@
 //! of reasoning.
 
 use super::align::{closing, common_start, first_tag, last_tag};
-use super::format::{Delimiters, Field};
+use super::format::{Delimiters, Inferred};
 use super::seen;
 use super::turns::{ShownTurn, Turns};
 use crate::probes::Probe;
@@ -14,7 +14,7 @@ pub(super) fn opened(openings: &[String]) -> Option<&str> {
 
 /// Delimiters of reasoning that only generation prompts show: as an empty block, or as an opening
 /// whose end the template looks for in texts.
-pub(super) fn prompted(openings: &[String], turns: &Turns) -> Option<Field<Delimiters>> {
+pub(super) fn prompted(openings: &[String], turns: &Turns) -> Option<Inferred<Delimiters>> {
     let tags = openings.iter().filter_map(|opening| first_tag(opening)).map(str::trim);
     for open in tags {
         let Some(close) = closing(open) else { continue };

@@ -28,7 +28,7 @@ pub(super) fn own(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> R
     set("per_layer_config", heads(fields, &windows, widths)?);
     set("rope_parameters", ropes(fields, widths)?);
     per_layer_rows(fields, config)?;
-    dense_parts(fields, (windows.len(), own_layers), config)?;
+    dense_parts(fields, windows.len(), own_layers, config)?;
     experts_beside(fields, config)
 }
 
@@ -106,7 +106,8 @@ fn per_layer_rows(fields: &Fields<'_, '_>, config: &mut Map<String, Value>) -> R
 /// Widths of dense parts: the same in all layers, or twice as wide in those that share keys.
 fn dense_parts(
     fields: &Fields<'_, '_>,
-    (layers, own_layers): (usize, usize),
+    layers: usize,
+    own_layers: usize,
     config: &mut Map<String, Value>,
 ) -> Result<(), GgufError> {
     const NAME: &str = "feed_forward_length";

@@ -4,7 +4,7 @@ use crate::lark::{ArgumentsRule, Callable, Lark, ParameterList, Spelling, Value,
 
 use super::notation::Notation;
 use super::written_name;
-use crate::template::{Template, Word, grouped};
+use crate::template::{GrammarTemplate, Word, grouped};
 
 /// Greatest length in bytes of a name as JSON where the template doesn't say: the scanner of calls
 /// keeps no more.
@@ -12,7 +12,7 @@ const NAME_BYTES: usize = 256;
 
 /// A call being written.
 pub(super) struct Call<'a, 'l> {
-    pub(super) template: &'a Template,
+    pub(super) template: &'a GrammarTemplate,
     pub(super) lark: &'l mut Lark,
     pub(super) tool: &'a Callable<'a>,
     /// Index of the tool, which keeps the names of its rules apart from other tools'.
@@ -106,11 +106,11 @@ impl Call<'_, '_> {
 }
 
 /// The body of a rule with its holes filled.
-pub(super) fn filled(template: &Template, lark: &Lark, rule: &str, holes: &[(&str, Word)]) -> String {
+pub(super) fn filled(template: &GrammarTemplate, lark: &Lark, rule: &str, holes: &[(&str, Word)]) -> String {
     filled_words(template, lark, template.rule(rule).unwrap_or_default(), holes)
 }
 
-fn filled_words(template: &Template, lark: &Lark, words: &[Word], holes: &[(&str, Word)]) -> String {
+fn filled_words(template: &GrammarTemplate, lark: &Lark, words: &[Word], holes: &[(&str, Word)]) -> String {
     let fill = |word: &Word| match word {
         Word::Name(name) => {
             holes.iter().find(|(hole, _)| hole == name).map_or_else(|| word.clone(), |(_, with)| with.clone())

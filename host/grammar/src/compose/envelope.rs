@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::Composer;
 use crate::lark::{DemandedTurn, escape, is_terminal};
 use crate::template::check::marker;
-use crate::template::{Template, Word};
+use crate::template::{GrammarTemplate, Word};
 
 /// Holes for a tool's name.
 const NAME: [&str; 2] = ["name", "json_name"];
@@ -23,7 +23,7 @@ pub(super) struct OpenCall<'a> {
     ends: Vec<&'a str>,
 }
 
-impl Template {
+impl GrammarTemplate {
     /// The markers that text must not spell: those that begin a call, those around reasoning that has a
     /// bound, and those of a shape of the format's own.
     pub(super) fn openers(&self, turn: &DemandedTurn<'_>) -> BTreeSet<usize> {

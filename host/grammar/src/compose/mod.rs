@@ -13,7 +13,7 @@ use contract::ToolKind;
 use crate::lark::{ArgumentsRule, Callable, DemandedTurn, InputForm, Lark, Markers};
 use crate::markers::{define_markers, no_token};
 use crate::template::check::{CALL, marker};
-use crate::template::{InputEnd, Shape, Template, Tokens, Word, around_holes, grouped, written};
+use crate::template::{GrammarTemplate, InputEnd, Shape, Tokens, Word, around_holes, grouped, written};
 use crate::{Demand, ToolDefinition};
 use call::Call;
 
@@ -40,7 +40,7 @@ impl From<String> for ConstraintError {
     }
 }
 
-impl Template {
+impl GrammarTemplate {
     /// The grammar of the turns that satisfy a request, in llguidance's dialect of Lark; `None`
     /// where the model is left free.
     ///
@@ -104,7 +104,7 @@ impl Template {
 
 /// A grammar being written.
 struct Composer<'a> {
-    template: &'a Template,
+    template: &'a GrammarTemplate,
     turn: &'a DemandedTurn<'a>,
     lark: Lark,
     /// Indices of the markers that are tokens, or have one in them.
@@ -115,7 +115,7 @@ impl<'a> Composer<'a> {
     /// Begins a grammar with the rules of text. `tokens` are the markers that are tokens, and `apart`
     /// those that have one in them, too.
     fn new(
-        template: &'a Template,
+        template: &'a GrammarTemplate,
         turn: &'a DemandedTurn<'a>,
         tokens: &[u32],
         apart: BTreeSet<usize>,
@@ -292,7 +292,7 @@ impl<'a> Composer<'a> {
 
 /// How a name of the template is written: a marker as the rule that stands for it, a rule of its
 /// own under another name, so that it can't be taken for one of the host's.
-fn written_name(template: &Template, lark: &Lark, name: &str) -> String {
+fn written_name(template: &GrammarTemplate, lark: &Lark, name: &str) -> String {
     match marker(name) {
         Some(_) if name.starts_with("token_") => name.to_owned(),
         Some(index) => index.parse().map_or_else(|_| name.to_owned(), |index| lark.marker(index)),

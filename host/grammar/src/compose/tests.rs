@@ -2,7 +2,7 @@
 
 use super::MarkerTokens;
 use crate::lark::tests::forced;
-use crate::{CallForm, Demand, Template, ToolChoice, ToolDefinition};
+use crate::{CallForm, Demand, GrammarTemplate, ToolChoice, ToolDefinition};
 
 const MARKERS: [&str; 4] = ["<call>", "</call>", "<|\"|>", "<turn>"];
 /// Gemma's notation: bare keys, and strings between markers.
@@ -18,7 +18,7 @@ string: marker_2 chars marker_2
 ";
 
 fn compose(template: &str, demand: &Demand) -> Result<Option<String>, String> {
-    let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
+    let template = GrammarTemplate::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
     let tokens = MarkerTokens { ids: &[Some(7), Some(8), Some(9), Some(10)], inner: &[], stops: &[3] };
     template.compose(demand, tokens).map_err(|error| error.to_string())
 }
@@ -94,7 +94,7 @@ fn inexpressible_schemas_fail_only_strict_tools() {
 #[test]
 fn stop_may_be_unspellable_text_beside_a_token() {
     let composed = |template: &str, ids: &[Option<u32>]| {
-        let template = Template::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
+        let template = GrammarTemplate::parse(template, &MARKERS).unwrap_or_else(|error| panic!("{error}"));
         let tokens = MarkerTokens { ids, inner: &[], stops: &[1, 3] };
         template.compose(&property("{}"), tokens).map_err(|error| error.to_string())
     };
@@ -110,7 +110,7 @@ fn stop_may_be_unspellable_text_beside_a_token() {
 
 #[test]
 fn answer_spells_no_text_marker_despite_token_markers() {
-    let template = Template::parse(&format!("%tokens\n{BARE}"), &MARKERS).unwrap();
+    let template = GrammarTemplate::parse(&format!("%tokens\n{BARE}"), &MARKERS).unwrap();
     let answer = Demand { response_schema: Some("{}".into()), ..Demand::default() };
     let grammar = |ids: &[Option<u32>]| {
         template.compose(&answer, MarkerTokens { ids, inner: &[], stops: &[] }).unwrap().unwrap()
@@ -169,7 +169,7 @@ parameter: \"<\" key \">\" value marker_3 gap?
 /// The grammar of an envelope, where the markers have these ids.
 fn envelope(template: &str, ids: [Option<u32>; 4]) -> String {
     let markers = ["<call>", "</call>", "<f=", "</v>"];
-    let template = Template::parse(template, &markers).unwrap_or_else(|error| panic!("{error}"));
+    let template = GrammarTemplate::parse(template, &markers).unwrap_or_else(|error| panic!("{error}"));
     let free = Demand { tool_choice: ToolChoice::Auto, call_form: CallForm::Envelope, ..forced("{}") };
     let tools = free.tools.iter().map(|tool| ToolDefinition { strict: false, ..tool.clone() }).collect();
     let tokens = MarkerTokens { ids: &ids, inner: &[], stops: &[] };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::lark::is_terminal;
 
 use super::directives::number;
-use super::{Shape, Template, Word};
+use super::{GrammarTemplate, Shape, Word};
 
 /// Holes that any rule may have, beside markers.
 const EVERYWHERE: [&str; 2] = ["gap", "text"];
@@ -72,7 +72,7 @@ pub(crate) fn is_role(name: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong, in one line.
-pub(super) fn check(template: &Template) -> Result<(), String> {
+pub(super) fn check(template: &GrammarTemplate) -> Result<(), String> {
     names(template)?;
     for (name, body) in &template.rules {
         rule(template, name, body).map_err(|error| format!("rule `{name}`: {error}"))?;
@@ -82,7 +82,7 @@ pub(super) fn check(template: &Template) -> Result<(), String> {
 }
 
 /// No rule has the name of a hole that means something else there.
-fn names(template: &Template) -> Result<(), String> {
+fn names(template: &GrammarTemplate) -> Result<(), String> {
     let texts = template.directives.texts.keys().filter(|name| *name != "text");
     for name in template.rules.keys().chain(texts.clone()) {
         let is_hole = ROLES.iter().any(|role| role.holes.contains(&name.as_str()));
@@ -101,7 +101,7 @@ fn names(template: &Template) -> Result<(), String> {
     }
 }
 
-fn rule(template: &Template, name: &str, body: &[Word]) -> Result<(), String> {
+fn rule(template: &GrammarTemplate, name: &str, body: &[Word]) -> Result<(), String> {
     let role = ROLES.iter().find(|role| role.name == name);
     let holes = role.map_or(&[][..], |role| role.holes);
     for word in body {
@@ -128,7 +128,7 @@ fn rule(template: &Template, name: &str, body: &[Word]) -> Result<(), String> {
 }
 
 /// Checks that `name` is a rule or a text of the template's own.
-fn own(template: &Template, name: &str) -> Result<(), String> {
+fn own(template: &GrammarTemplate, name: &str) -> Result<(), String> {
     if is_role(name) {
         return Err(format!("`{name}` can't stand here: the server writes it"));
     }
@@ -144,7 +144,7 @@ fn own(template: &Template, name: &str) -> Result<(), String> {
 }
 
 /// The rules of calls that a template needs.
-fn calls(template: &Template) -> Result<(), String> {
+fn calls(template: &GrammarTemplate) -> Result<(), String> {
     let is_refused = |shape: &Shape| template.directives.refused.contains_key(shape);
     let with_calls = Shape::ALL.into_iter().filter(|shape| shape.has_calls());
     if template.rule("call").is_none() {
@@ -170,7 +170,7 @@ fn calls(template: &Template) -> Result<(), String> {
 }
 
 /// Checks that rules lead to each other without a circle, and that each is needed.
-fn leads(template: &Template) -> Result<(), String> {
+fn leads(template: &GrammarTemplate) -> Result<(), String> {
     let mut reached = BTreeSet::new();
     for name in template.rules.keys().filter(|name| is_role(name)) {
         follow(template, name, &mut Vec::new(), &mut reached)?;
@@ -184,7 +184,7 @@ fn leads(template: &Template) -> Result<(), String> {
 }
 
 fn follow<'a>(
-    template: &'a Template,
+    template: &'a GrammarTemplate,
     name: &'a str,
     path: &mut Vec<&'a str>,
     reached: &mut BTreeSet<&'a str>,

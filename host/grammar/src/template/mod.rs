@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 pub(crate) use directives::{Directives, InputEnd, Tokens};
 pub(crate) use words::{Word, around_holes, grouped, written};
 
-/// A format's template. [`Template::parse`] checks it; [`Template::compose`] fills it for a
-/// request.
+/// A format's template. [`GrammarTemplate::parse`] checks it; [`GrammarTemplate::compose`] fills it
+/// for a request.
 #[derive(Debug, Clone)]
-pub struct Template {
+pub struct GrammarTemplate {
     /// Literals of the parser's markers.
     pub(crate) literals: Vec<String>,
     /// Bodies of the rules, by name.
@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-impl Template {
+impl GrammarTemplate {
     /// The template of the rest of a turn whose reasoning is over: without what comes before calls and
     /// text.
     #[must_use]
@@ -90,7 +90,7 @@ impl Template {
     }
 }
 
-impl Template {
+impl GrammarTemplate {
     /// The rules that the template alone refers to.
     pub(crate) fn own_rules(&self) -> impl Iterator<Item = (&str, &[Word])> {
         let own = self.rules.iter().filter(|(name, _)| !check::is_role(name));

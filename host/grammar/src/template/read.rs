@@ -2,14 +2,14 @@
 
 use crate::lark::definition;
 
-use super::{Directives, Template, TemplateError, Word, check};
+use super::{Directives, GrammarTemplate, TemplateError, Word, check};
 
 /// Greatest length of a template, in bytes.
 const BYTES: usize = 64 << 10;
 /// Most rules of a template.
 const RULES: usize = 256;
 
-impl Template {
+impl GrammarTemplate {
     /// Reads and checks a template of a parser with these marker literals.
     ///
     /// # Errors

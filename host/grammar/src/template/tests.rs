@@ -1,12 +1,12 @@
 //! Texts that are no templates: each is refused in one line that says what is wrong, and where.
 
-use super::Template;
+use super::GrammarTemplate;
 
 const MARKERS: [&str; 3] = ["<think>", "</think>", "<call>"];
 const CALL: &str = "call: marker_2 json_name arguments\n";
 
 fn refusal(text: &str) -> String {
-    let error = Template::parse(text, &MARKERS).expect_err("no template").to_string();
+    let error = GrammarTemplate::parse(text, &MARKERS).expect_err("no template").to_string();
     assert!(!error.contains('\n'), "{error:?}");
     error
 }
@@ -72,7 +72,7 @@ fn holes_that_a_rule_needs_are_named() {
     assert!(refusal("call: marker_2 arguments").contains("`name` or `json_name` is missing"));
     assert!(refusal("call: name parameters").contains("a rule `raw` or `parameter` is needed"));
     assert!(refusal("before: gap").contains("a rule `call` is missing"));
-    assert!(Template::parse("%refuse calls this model calls nothing", &MARKERS).is_ok());
+    assert!(GrammarTemplate::parse("%refuse calls this model calls nothing", &MARKERS).is_ok());
 }
 
 #[test]

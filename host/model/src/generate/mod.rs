@@ -9,7 +9,7 @@ mod reports;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::{Finish, Generation, Step, SubmitError, Token};
+use engine::{Finish, Generation, StepOutput, SubmitError, Token};
 use futures_util::future::BoxFuture;
 
 pub(super) use self::reasoning_cut::{CutRule, ReasoningCut};
@@ -264,7 +264,7 @@ impl TurnStream {
         ended
     }
 
-    fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
+    fn step(&mut self, step: StepOutput, out: &mut TurnEvents) -> Option<EndedTurn> {
         let Some(mut trace) = self.trace.take_if(|trace| trace.is_kept()) else {
             return self.apply(step, out);
         };
@@ -279,7 +279,7 @@ impl TurnStream {
         ended
     }
 
-    fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
+    fn apply(&mut self, step: StepOutput, out: &mut TurnEvents) -> Option<EndedTurn> {
         if let Some(meter) = &mut self.meter {
             meter.step(&step);
         }

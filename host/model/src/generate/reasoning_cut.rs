@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use engine::{Constraint, Generation, GenerationRequest, Step, StepStream, Token};
+use engine::{Constraint, Generation, GenerationRequest, StepOutput, StepStream, Token};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -64,7 +64,7 @@ impl ReasoningCut {
     }
 
     /// Takes note of what a step tells of the prompt.
-    pub(super) fn step(&mut self, step: &Step) {
+    pub(super) fn step(&mut self, step: &StepOutput) {
         self.prompt = PromptFacts { cached_tokens: step.cached_tokens, queued: step.queued };
     }
 
@@ -129,7 +129,7 @@ impl ReasoningCut {
             let rest = served.source.engine()?.submit(request);
             let rest = rest.inspect_err(|error| tracing::warn!(%error, "reasoning can't be ended")).ok()?;
             let tokens = end.iter().map(|id| Token { id: *id, logprobs: None }).collect();
-            let first = Some(Step { tokens, ..Step::default() });
+            let first = Some(StepOutput { tokens, ..StepOutput::default() });
             Some(context.recording(Generation::new(Resumed { first, rest, prompt }), number))
         }
         .boxed()
@@ -153,18 +153,18 @@ fn masked(mut request: GenerationRequest, told: usize) -> Option<GenerationReque
 /// The steps of a turn behind its reasoning.
 struct Resumed {
     /// The reasoning's end.
-    first: Option<Step>,
+    first: Option<StepOutput>,
     rest: Generation,
     prompt: PromptFacts,
 }
 
 impl StepStream for Resumed {
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         let step = match self.first.take() {
             Some(step) => Poll::Ready(Some(step)),
             None => std::pin::pin!(self.rest.next()).as_mut().poll(cx),
         };
         let PromptFacts { cached_tokens, queued } = self.prompt;
-        step.map(|step| step.map(|step| Step { cached_tokens, queued, ..step }))
+        step.map(|step| step.map(|step| StepOutput { cached_tokens, queued, ..step }))
     }
 }

@@ -12,5 +12,5 @@ mod turn_meter;
 
 pub use gaps::GapHistogram;
 pub use model_metrics::{FinishedReason, ModelMetrics};
-pub use names::{Name, describe, set_prefix};
+pub use names::{MetricName, describe, set_prefix};
 pub(crate) use turn_meter::TurnMeter;

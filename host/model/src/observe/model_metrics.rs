@@ -7,7 +7,7 @@ use std::time::Duration;
 use metrics::{Counter, Histogram, counter, histogram};
 
 use super::gaps::GapHistogram;
-use super::names::Name;
+use super::names::MetricName;
 use turn::{TurnEnd, TurnFailure};
 
 /// How a turn ended, in vLLM's words.
@@ -74,25 +74,25 @@ pub struct ModelMetrics {
 impl ModelMetrics {
     /// Metrics of the model that is called `label`, each with the value 0 from now on.
     pub fn new(label: Arc<str>) -> Self {
-        let count = |name: Name| counter!(name.full(), "model_name" => Arc::clone(&label));
-        let times = |name: Name| histogram!(name.full(), "model_name" => Arc::clone(&label));
+        let count = |name: MetricName| counter!(name.full(), "model_name" => Arc::clone(&label));
+        let times = |name: MetricName| histogram!(name.full(), "model_name" => Arc::clone(&label));
         let finished = FinishedReason::ALL.map(|reason| {
-            counter!(Name::SUCCESS.full(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
+            counter!(MetricName::SUCCESS.full(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
         });
         Self {
-            prompt_tokens: count(Name::PROMPT_TOKENS),
-            generation_tokens: count(Name::GENERATION_TOKENS),
-            cache_queries: count(Name::CACHE_QUERIES),
-            cache_hits: count(Name::CACHE_HITS),
-            queue_time: times(Name::QUEUE_TIME),
-            prefill_time: times(Name::PREFILL_TIME),
-            decode_time: times(Name::DECODE_TIME),
-            prompt_length: times(Name::PROMPT_LENGTH),
-            generation_length: times(Name::GENERATION_LENGTH),
+            prompt_tokens: count(MetricName::PROMPT_TOKENS),
+            generation_tokens: count(MetricName::GENERATION_TOKENS),
+            cache_queries: count(MetricName::CACHE_QUERIES),
+            cache_hits: count(MetricName::CACHE_HITS),
+            queue_time: times(MetricName::QUEUE_TIME),
+            prefill_time: times(MetricName::PREFILL_TIME),
+            decode_time: times(MetricName::DECODE_TIME),
+            prompt_length: times(MetricName::PROMPT_LENGTH),
+            generation_length: times(MetricName::GENERATION_LENGTH),
             gaps: GapHistogram::default(),
             finished,
-            first_token: times(Name::FIRST_TOKEN),
-            latency: times(Name::LATENCY),
+            first_token: times(MetricName::FIRST_TOKEN),
+            latency: times(MetricName::LATENCY),
             label,
             is_counted: true,
         }

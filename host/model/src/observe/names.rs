@@ -17,13 +17,13 @@ pub fn set_prefix(prefix: &str) {
 
 /// A metric that vLLM has, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Name {
+pub struct MetricName {
     /// Its name without prefix.
     name: &'static str,
     help: &'static str,
 }
 
-impl Name {
+impl MetricName {
     /// Requests that the engine works on.
     pub const RUNNING: Self =
         Self { name: "num_requests_running", help: "Requests that the engine works on." };
@@ -94,29 +94,29 @@ impl Name {
 }
 
 /// Metrics that are gauges.
-const GAUGES: [Name; 3] = [Name::RUNNING, Name::WAITING, Name::KV_CACHE_USAGE];
+const GAUGES: [MetricName; 3] = [MetricName::RUNNING, MetricName::WAITING, MetricName::KV_CACHE_USAGE];
 
 /// Metrics that are counters.
-const COUNTERS: [Name; 8] = [
-    Name::PREEMPTIONS,
-    Name::DRAFTED,
-    Name::ACCEPTED,
-    Name::PROMPT_TOKENS,
-    Name::GENERATION_TOKENS,
-    Name::CACHE_QUERIES,
-    Name::CACHE_HITS,
-    Name::SUCCESS,
+const COUNTERS: [MetricName; 8] = [
+    MetricName::PREEMPTIONS,
+    MetricName::DRAFTED,
+    MetricName::ACCEPTED,
+    MetricName::PROMPT_TOKENS,
+    MetricName::GENERATION_TOKENS,
+    MetricName::CACHE_QUERIES,
+    MetricName::CACHE_HITS,
+    MetricName::SUCCESS,
 ];
 
 /// Metrics that are histograms.
-const HISTOGRAMS: [Name; 7] = [
-    Name::FIRST_TOKEN,
-    Name::LATENCY,
-    Name::QUEUE_TIME,
-    Name::PREFILL_TIME,
-    Name::DECODE_TIME,
-    Name::PROMPT_LENGTH,
-    Name::GENERATION_LENGTH,
+const HISTOGRAMS: [MetricName; 7] = [
+    MetricName::FIRST_TOKEN,
+    MetricName::LATENCY,
+    MetricName::QUEUE_TIME,
+    MetricName::PREFILL_TIME,
+    MetricName::DECODE_TIME,
+    MetricName::PROMPT_LENGTH,
+    MetricName::GENERATION_LENGTH,
 ];
 
 /// Registers the descriptions of the metrics.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Finish, Step};
+use engine::{Finish, StepOutput};
 
 use super::gaps::Gaps;
 use super::model_metrics::{FinishedReason, ModelMetrics};
@@ -84,7 +84,7 @@ impl TurnMeter {
     }
 
     /// Counts a step that has come.
-    pub(crate) fn step(&mut self, step: &Step) {
+    pub(crate) fn step(&mut self, step: &StepOutput) {
         self.now = step.at.unwrap_or_else(Instant::now);
         self.steps = self.steps.wrapping_add(1);
         if !std::mem::replace(&mut self.has_begun, true) && self.owns_prompt {

@@ -3,7 +3,7 @@
 
 use super::parsers::{ParserBinding, ParserRequest};
 use contract::FinishReason;
-use turn::{CallIds, FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
+use turn::{CallIds, FaultPolicy, FoldedItem, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
 
 /// Short JSON answers: an object, which is usual, and a value that looks like a word in a header.
 const JSON: [&str; 2] = ["{}", "true"];
@@ -38,7 +38,7 @@ pub(super) struct OpeningProbe<'a> {
 /// Result of a sample.
 #[derive(Debug, PartialEq, Eq)]
 struct SampleResult {
-    items: Vec<Item>,
+    items: Vec<FoldedItem>,
     /// Whether the parser had routed each byte before the turn ended.
     settled: bool,
 }
@@ -51,7 +51,7 @@ impl OpeningProbe<'_> {
         }
         let thought = self.play(self.opening, &[TokenText::new(None, THOUGHT)]);
         match thought.as_ref().map(|played| &*played.items) {
-            Some([Item { head: ItemHead::Reasoning, .. }]) => {
+            Some([FoldedItem { head: ItemHead::Reasoning, .. }]) => {
                 OpeningState::Reasoning(self.end_of_reasoning())
             }
             _ => OpeningState::Elsewhere,
@@ -83,7 +83,7 @@ impl OpeningProbe<'_> {
             return false;
         };
         let Some((answer, thoughts)) = items.split_last() else { return false };
-        let is_thought = |item: &Item| item.head == ItemHead::Reasoning && item.text == THOUGHT;
+        let is_thought = |item: &FoldedItem| item.head == ItemHead::Reasoning && item.text == THOUGHT;
         matches!(answer.head, ItemHead::Message { .. })
             && answer.text == json
             && thoughts.len() == usize::from(!before.is_empty())

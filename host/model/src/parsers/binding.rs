@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::generate::ParserStart;
 use crate::job::Job;
 use contract::{Descriptor, Request, ToolKind};
-use grammar::{CallForm, Demand, MarkerTokens, Template, ToolChoice, ToolDefinition};
+use grammar::{CallForm, Demand, GrammarTemplate, MarkerTokens, ToolChoice, ToolDefinition};
 use parsers::{ContractVersion, Plugin};
 use prompt::{Conversation, Tokenizer};
 use turn::{AllowedCalls, Binding, CallIds, FaultPolicy, MarkerError, TurnSettings, values};
@@ -159,7 +159,7 @@ impl ParserBinding {
     }
 
     /// The template of the format's grammars, if it has one.
-    pub(crate) fn template(&self) -> Option<&Template> {
+    pub(crate) fn template(&self) -> Option<&GrammarTemplate> {
         self.plugin.template()
     }
 
@@ -187,11 +187,11 @@ impl ParserBinding {
     /// # Errors
     /// One line: what can't be followed.
     pub(crate) fn grammar_behind_reasoning(&self, demand: &Demand) -> Result<Option<String>, String> {
-        let rest = self.template().cloned().map(Template::behind_reasoning);
+        let rest = self.template().cloned().map(GrammarTemplate::behind_reasoning);
         rest.map_or(Ok(None), |template| self.composed(&template, demand))
     }
 
-    fn composed(&self, template: &Template, demand: &Demand) -> Result<Option<String>, String> {
+    fn composed(&self, template: &GrammarTemplate, demand: &Demand) -> Result<Option<String>, String> {
         let ids: Vec<_> = self.markers().map(|(_, id)| id).collect();
         let inner: Vec<_> = self.inner.iter().map(|(token, id)| (token.as_str(), *id)).collect();
         let tokens = MarkerTokens { ids: &ids, inner: &inner, stops: &self.descriptor().stops };

@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 pub(super) use binding::{ModelTokens, ParserBinding, ParserRequest};
 pub(super) use facts::ModelFacts;
 pub use pins::{Pin, PinError};
-pub use report::{CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Serving};
+pub use report::{CandidateOutcome, CandidateReport, LastLoad, LoadResult, Loads, ParserReport, Serving};
 pub use select::SelectError;
 
 use super::load_error::ModelLoadError;
@@ -316,11 +316,11 @@ fn failed_build(candidates: &[CandidateReport], before: &ParserReport) -> Option
 fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[CandidateReport]) {
     for new in candidates.iter().filter(|candidate| !before.contains(candidate)) {
         match &new.outcome {
-            Outcome::Usable { .. } => log_not_chosen(model, new),
-            Outcome::Unusable { error, declined: true } => {
+            CandidateOutcome::Usable { .. } => log_not_chosen(model, new),
+            CandidateOutcome::Unusable { error, declined: true } => {
                 tracing::debug!(model, %error, "not a parser for this model");
             }
-            Outcome::Unusable { .. } => {}
+            CandidateOutcome::Unusable { .. } => {}
         }
     }
 }

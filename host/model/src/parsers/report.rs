@@ -58,7 +58,7 @@ pub struct CandidateReport {
     pub sha256: Option<String>,
     /// Facts from the plugin's descriptor, or the reason why it can't be used.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: CandidateOutcome,
     /// Reason why a usable plugin wasn't chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_chosen: Option<String>,
@@ -74,7 +74,7 @@ pub struct CandidateReport {
 /// Whether a plugin can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Outcome {
+pub enum CandidateOutcome {
     /// The plugin can be used.
     Usable {
         /// Name in the descriptor.
@@ -102,14 +102,14 @@ impl CandidateReport {
         descriptor: Result<&Descriptor, &ModelLoadError>,
     ) -> Self {
         let outcome = match descriptor {
-            Ok(descriptor) => Outcome::Usable {
+            Ok(descriptor) => CandidateOutcome::Usable {
                 name: descriptor.name.clone(),
                 version: descriptor.version.clone(),
                 models: descriptor.models.clone(),
             },
             Err(error) => {
                 let declined = matches!(error, ModelLoadError::Parser(error) if matches!(error.problem, LoadProblem::Options(_)));
-                Outcome::Unusable { error: error.to_string(), declined }
+                CandidateOutcome::Unusable { error: error.to_string(), declined }
             }
         };
         let is_shipped = |descriptor: &Descriptor| {
@@ -128,14 +128,14 @@ impl CandidateReport {
 
     /// Whether the plugin can't be used with any options.
     pub(super) fn is_bad(&self) -> bool {
-        matches!(self.outcome, Outcome::Unusable { declined: false, .. })
+        matches!(self.outcome, CandidateOutcome::Unusable { declined: false, .. })
     }
 
     /// Reason why the plugin can't be used.
     pub fn error(&self) -> Option<&str> {
         match &self.outcome {
-            Outcome::Usable { .. } => None,
-            Outcome::Unusable { error, .. } => Some(error),
+            CandidateOutcome::Usable { .. } => None,
+            CandidateOutcome::Unusable { error, .. } => Some(error),
         }
     }
 }

@@ -12,7 +12,9 @@ use contract::{FinishReason, ToolKind};
 use grammar::{Demand, ToolDefinition};
 use parsers::Plugin;
 use prompt::{CallingTurn, spell_call_id};
-use turn::{FaultPolicy, Item, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, counted_call_ids, fold};
+use turn::{
+    FaultPolicy, FoldedItem, ItemHead, ItemStatus, TokenText, TurnEnd, TurnEvents, counted_call_ids, fold,
+};
 
 /// Most bytes that a parser may hold in a trial.
 const HELD_BYTES: usize = 1 << 20;
@@ -45,9 +47,10 @@ pub(super) fn turns_read(
 
 /// Whether the items begin with the call, reasoning aside. What follows may be the end of the turn,
 /// which a parser needn't know.
-fn is_call(items: &[Item]) -> bool {
+fn is_call(items: &[FoldedItem]) -> bool {
     let first = items.iter().find(|item| item.head != ItemHead::Reasoning);
-    let Some(Item { head: ItemHead::ToolCall { name, .. }, text, status: ItemStatus::Completed }) = first
+    let Some(FoldedItem { head: ItemHead::ToolCall { name, .. }, text, status: ItemStatus::Completed }) =
+        first
     else {
         return false;
     };

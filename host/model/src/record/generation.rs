@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use engine::{Generation, Step, StepStream, SubmitError};
+use engine::{Generation, StepOutput, StepStream, SubmitError};
 
 use super::line::{Line, StepLine};
 use super::playback::{Playback, RecordedInput};
@@ -20,7 +20,7 @@ pub(crate) fn played(playback: Playback, number: u32) -> Generation {
 }
 
 /// A generation that begins with these tokens and goes on with those of `rest`.
-pub(crate) fn resumed(first: Vec<Step>, rest: Generation) -> Generation {
+pub(crate) fn resumed(first: Vec<StepOutput>, rest: Generation) -> Generation {
     Generation::new(Resumed { first: first.into(), rest })
 }
 
@@ -35,7 +35,7 @@ impl StepStream for Recorded {
         std::pin::pin!(self.generation.started()).as_mut().poll(cx)
     }
 
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         let polled = std::pin::pin!(self.generation.next()).as_mut().poll(cx);
         if let Poll::Ready(step) = &polled {
             let line = StepLine::of(self.recorder.tick(), self.number, step.as_ref());
@@ -51,7 +51,7 @@ struct Played {
 }
 
 impl StepStream for Played {
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         let number = self.number;
         let is_own =
             |input: &RecordedInput| matches!(input, RecordedInput::Step(step) if step.generation == number);
@@ -63,7 +63,7 @@ impl StepStream for Played {
 }
 
 struct Resumed {
-    first: VecDeque<Step>,
+    first: VecDeque<StepOutput>,
     rest: Generation,
 }
 
@@ -72,7 +72,7 @@ impl StepStream for Resumed {
         std::pin::pin!(self.rest.started()).as_mut().poll(cx)
     }
 
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>> {
         if let Some(step) = self.first.pop_front() {
             return Poll::Ready(Some(step));
         }

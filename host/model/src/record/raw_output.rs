@@ -1,6 +1,6 @@
 //! Text that a model might have written, parsed as if it had.
 
-use engine::{Finish, Step, Token};
+use engine::{Finish, StepOutput, Token};
 use serde_json::Value;
 
 use super::line::{PromptLine, ToolLineOf};
@@ -37,16 +37,16 @@ impl Served {
         let ids = self.tokenizer.encode_with_added(&output.raw).map_err(|error| error.to_string())?;
         let ended_by = ids.last().copied().filter(|id| parser.stop_ids.contains(id));
         let ids = &ids[..ids.len() - usize::from(ended_by.is_some())];
-        let step = |ids: &[u32]| Step {
+        let step = |ids: &[u32]| StepOutput {
             tokens: ids.iter().map(|id| Token { id: *id, logprobs: None }).collect(),
-            ..Step::default()
+            ..StepOutput::default()
         };
-        let mut steps: Vec<Step> = ids.chunks(output.step.max(1)).map(step).collect();
+        let mut steps: Vec<StepOutput> = ids.chunks(output.step.max(1)).map(step).collect();
         let finish = match ended_by.or(parser.stop_ids.first().copied()) {
             Some(id) if output.finish != "length" => Finish::Stop(id),
             _ => Finish::Length,
         };
-        steps.push(Step { finish: Some(finish), ..Step::default() });
+        steps.push(StepOutput { finish: Some(finish), ..StepOutput::default() });
         let prompt = PromptLine {
             opening: parser.pieces(&output.generation_prompt),
             tools: output.tools.iter().map(tool).collect(),

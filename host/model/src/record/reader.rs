@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use system::bounded::open_regular;
 
-use super::line::{EndLine, FORMAT, Head, Line, PromptLine};
+use super::line::{EndLine, FORMAT, Line, PromptLine, RecordHead};
 use super::queue::QUEUE_BYTES;
 use super::weight::{EVENTS, line_weight};
 use super::{PLAIN_BYTES, RECORD_BYTES};
@@ -32,7 +32,7 @@ pub const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 #[derive(Debug)]
 pub struct Record {
     /// The first line.
-    pub head: Head,
+    pub head: RecordHead,
     /// Generations by number.
     pub prompts: BTreeMap<u32, PromptLine>,
     /// All other lines, in order.
@@ -204,7 +204,7 @@ fn next_line(lines: &mut impl io::BufRead, number: usize) -> Result<Option<Vec<u
     }
 }
 
-fn read_head(text: &[u8]) -> Result<Head, String> {
+fn read_head(text: &[u8]) -> Result<RecordHead, String> {
     let AnyHead { head: AnyFormat { format, sluice } } =
         serde_json::from_slice(text).map_err(|error| format!("its first line is no head: {error}"))?;
     if format != FORMAT {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::{Generation, Step};
+use engine::{Generation, StepOutput};
 use futures_util::FutureExt as _;
 
 use super::generation::resumed;
@@ -17,7 +17,7 @@ use crate::text::StreamText;
 use crate::traced_prompt::TracedPrompt;
 use contract::{Request, ToolKind};
 use turn::{
-    AllowedCalls, FoldError, Item, StopPatterns, StopStrings, TurnEnd, TurnEvents, TurnFailure,
+    AllowedCalls, FoldError, FoldedItem, StopPatterns, StopStrings, TurnEnd, TurnEvents, TurnFailure,
     counted_call_ids, fold, values,
 };
 
@@ -25,7 +25,7 @@ use turn::{
 #[derive(Debug, Clone)]
 pub struct Reparsed {
     /// Its items, or what is wrong with its events.
-    pub items: Result<Vec<Item>, FoldError>,
+    pub items: Result<Vec<FoldedItem>, FoldError>,
     /// How the turn ended.
     pub end: TurnEnd,
     /// Tokens and their text, step by step, with the one that ended the turn.
@@ -53,7 +53,7 @@ impl Served {
         &self,
         parser: &ParserBinding,
         prompt: &PromptLine,
-        steps: Vec<Step>,
+        steps: Vec<StepOutput>,
         context: AnswerContext,
     ) -> Reparsed {
         let ids = prompt.ids.as_deref().unwrap_or_default();
@@ -88,7 +88,7 @@ impl Served {
 
 impl Record {
     /// The steps of a generation.
-    fn steps(&self, generation: u32) -> impl Iterator<Item = Step> + '_ {
+    fn steps(&self, generation: u32) -> impl Iterator<Item = StepOutput> + '_ {
         self.lines.iter().filter_map(move |line| match line {
             Line::Step(step) if step.generation == generation => step.clone().into_step(),
             _ => None,
@@ -125,8 +125,8 @@ fn told(prompt: &PromptLine, token_markers: Vec<u32>, options: Vec<(String, Stri
     ParserRequest { request: Request { tools: tools.collect(), token_markers, options }, calls }
 }
 
-fn written(text: &mut StreamText, steps: &[Step]) -> Vec<Vec<(u32, String)>> {
-    let step = |step: &Step| {
+fn written(text: &mut StreamText, steps: &[StepOutput]) -> Vec<Vec<(u32, String)>> {
+    let step = |step: &StepOutput| {
         let pieces = text.pieces(&step.tokens);
         let mut written: Vec<_> =
             pieces.iter().filter_map(|piece| Some((piece.id?, piece.text.to_owned()))).collect();

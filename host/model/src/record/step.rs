@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use engine::{Finish, GenerationError, Logprobs, MaskError, PlayedMismatch, Step, Token};
+use engine::{Finish, GenerationError, Logprobs, MaskError, PlayedMismatch, StepOutput, Token};
 
 use super::line::{ErrorLine, FinishLine, LogprobsLine, StepLine};
 
 impl StepLine {
     /// The line of a step; `None` is an engine that ended without a word.
-    pub(crate) fn of(ms: u64, generation: u32, step: Option<&Step>) -> Self {
+    pub(crate) fn of(ms: u64, generation: u32, step: Option<&StepOutput>) -> Self {
         let Some(step) = step else {
             return Self { ms, generation, finish: Some(FinishLine::Died), ..Self::default() };
         };
@@ -29,7 +29,7 @@ impl StepLine {
     }
 
     /// The step; none if the engine ended without a word.
-    pub(crate) fn into_step(self) -> Option<Step> {
+    pub(crate) fn into_step(self) -> Option<StepOutput> {
         let mut logprobs = self.logprobs.into_iter();
         let token =
             |(id, given): (u32, Option<LogprobsLine>)| Token { id, logprobs: given.map(read).map(Box::new) };
@@ -40,7 +40,7 @@ impl StepLine {
             Some(FinishLine::Length) => Some(Finish::Length),
             Some(FinishLine::Error(error)) => Some(Finish::Error(read_error(error))),
         };
-        Some(Step {
+        Some(StepOutput {
             tokens: self.ids.into_iter().map(|id| token((id, logprobs.next().flatten()))).collect(),
             finish,
             stop_logprobs: self.stop_logprobs.map(read).map(Box::new),
@@ -107,7 +107,7 @@ mod tests {
             Some(Box::new(Logprobs { chosen, top: vec![(1, chosen), (2, f32::NEG_INFINITY), (3, -0.1)] }))
         };
         let token = |id, logprobs| Token { id, logprobs };
-        let mut steps = vec![Step {
+        let mut steps = vec![StepOutput {
             tokens: vec![token(7, logprobs(-1.3e-7)), token(8, None)],
             finish: Some(Finish::Stop(9)),
             stop_logprobs: logprobs(-2.5),
@@ -126,7 +126,7 @@ mod tests {
             GenerationError::Mismatch(Box::new(mismatch)),
             GenerationError::Upstream("gone".to_owned()),
         ] {
-            steps.push(Step { finish: Some(Finish::Error(error)), ..Step::default() });
+            steps.push(StepOutput { finish: Some(Finish::Error(error)), ..StepOutput::default() });
         }
         for step in steps {
             let line = StepLine::of(1, 0, Some(&step));

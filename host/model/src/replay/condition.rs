@@ -1,7 +1,7 @@
 //! Conditions of a rule on the conversation. All that are given must hold; a rule without
 //! conditions always holds.
 
-use prompt::{Conversation, Message, Role};
+use prompt::{ChatMessage, Conversation, Role};
 
 /// Conditions of a rule (`when`); `None` is one that isn't given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +36,6 @@ impl Condition {
     }
 }
 
-fn contains(message: Option<&Message>, text: Option<&str>) -> bool {
+fn contains(message: Option<&ChatMessage>, text: Option<&str>) -> bool {
     text.is_none_or(|text| message.is_some_and(|message| message.content.joined().contains(text)))
 }

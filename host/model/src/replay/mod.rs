@@ -23,7 +23,7 @@ use system::bounded;
 
 /// Script of a replay file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Script {
+pub struct ReplayScript {
     rules: Vec<Rule>,
 }
 
@@ -57,7 +57,7 @@ pub struct ScriptError {
 #[error("no rule of the replay file matches this conversation")]
 pub struct NoRule;
 
-impl Script {
+impl ReplayScript {
     /// Reads a replay file, or a record, which is known by its first bytes.
     pub fn load(path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Self, ScriptError> {
         let name = path.display().to_string();

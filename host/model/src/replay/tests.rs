@@ -5,34 +5,34 @@ use std::time::Duration;
 use engine::{PlayedEnd, PlayedOutput};
 use serde_json::{Value, json};
 
-use super::{NoRule, Script, Vocabulary};
-use prompt::{Conversation, Message, Role, ToolDeclaration};
+use super::{NoRule, ReplayScript, Vocabulary};
+use prompt::{ChatMessage, Conversation, Role, ToolDeclaration};
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/replay.md");
 
 fn conversation(messages: &[(Role, &str)], tools: &[&str]) -> Conversation {
     let declare = |name: &&str| ToolDeclaration { name: (*name).to_string(), declaration: "null".to_owned() };
     Conversation {
-        messages: messages.iter().map(|(role, text)| Message::text(*role, *text)).collect(),
+        messages: messages.iter().map(|(role, text)| ChatMessage::text(*role, *text)).collect(),
         tools: tools.iter().map(declare).collect(),
     }
 }
 
-fn script(file: &Value) -> Script {
-    Script::parse("test.json", &file.to_string(), &BYTES).unwrap()
+fn script(file: &Value) -> ReplayScript {
+    ReplayScript::parse("test.json", &file.to_string(), &BYTES).unwrap()
 }
 
 /// Vocabulary in which each byte is a token.
 const BYTES: Vocabulary<'_> =
     Vocabulary { encode: &|text| Ok(text.bytes().map(u32::from).collect()), size: 256 };
 
-fn played(script: &Script, conversation: &Conversation) -> Result<String, NoRule> {
+fn played(script: &ReplayScript, conversation: &Conversation) -> Result<String, NoRule> {
     let output = script.select(conversation)?.clone();
     Ok(output.tokens.into_iter().map(|id| char::from_u32(id).unwrap()).collect())
 }
 
 fn refused(file: &Value) -> String {
-    Script::parse("test.json", &file.to_string(), &BYTES).unwrap_err().to_string()
+    ReplayScript::parse("test.json", &file.to_string(), &BYTES).unwrap_err().to_string()
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn files_that_are_no_scripts_are_refused() {
     assert!(refused(&json!({"rules": []})).contains("rules: is empty"));
     assert!(refused(&json!({"rules": [{"text": ""}], "speed": 1})).contains("speed: unknown field"));
     assert!(
-        Script::parse("x", "{", &BYTES)
+        ReplayScript::parse("x", "{", &BYTES)
             .unwrap_err()
             .to_string()
             .starts_with("replay file x: is not JSON: EOF")
@@ -125,10 +125,13 @@ fn files_that_are_no_scripts_are_refused() {
 fn file_loads_from_disk_and_a_missing_one_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("script.json");
-    let error = Script::load(&path, &BYTES).unwrap_err().to_string();
+    let error = ReplayScript::load(&path, &BYTES).unwrap_err().to_string();
     assert!(error.contains("script.json: cannot be read: "), "{error}");
     std::fs::write(&path, r#"{"rules": [{"text": "hello"}]}"#).unwrap();
-    assert_eq!(played(&Script::load(&path, &BYTES).unwrap(), &Conversation::default()).unwrap(), "hello");
+    assert_eq!(
+        played(&ReplayScript::load(&path, &BYTES).unwrap(), &Conversation::default()).unwrap(),
+        "hello"
+    );
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn token_ids_are_checked_against_the_vocabulary() {
 #[test]
 fn documented_example_plays_a_tools_round_trip() {
     let (_, rest) = DOCUMENTATION.split_once("```json\n").unwrap();
-    let script = Script::parse("docs/replay.md", rest.split_once("```").unwrap().0, &BYTES).unwrap();
+    let script = ReplayScript::parse("docs/replay.md", rest.split_once("```").unwrap().0, &BYTES).unwrap();
     let tools = ["get_weather"];
     let question = (Role::User, "What is the weather in Lisbon?");
     let call = played(&script, &conversation(&[question], &tools)).unwrap();

@@ -12,7 +12,7 @@ use crate::observe::ModelMetrics;
 use crate::parsers::ParserBinding;
 use crate::record::line::ModelLine;
 use crate::record::{FileDigests, RawOutput, Record, Reparsed};
-use crate::trace::Trace;
+use crate::trace::AnswerTrace;
 
 impl Served {
     /// Metrics that count this answer.
@@ -89,7 +89,7 @@ impl Model {
         &self,
         written: &Written,
         parser: WrittenParser,
-        trace: Trace,
+        trace: AnswerTrace,
     ) -> Result<Map<String, Value>, String> {
         let Served { parsers, .. } = &*self.served;
         let parser = match parser {

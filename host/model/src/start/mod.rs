@@ -28,7 +28,7 @@ use super::traced_prompt::TracedPrompt;
 use crate::observe::TurnMeter;
 use accounts::{Caller, Principal};
 use prompt::{
-    Author, ChatFormat, Conversation, Message, Opening, Prompt, RenderError, Role, approximate_bytes,
+    Author, ChatFormat, ChatMessage, Conversation, Prompt, RenderError, Role, TurnOpening, approximate_bytes,
     drop_oldest, spell_history_call_ids,
 };
 use turn::{StopPatterns, StopStrings};
@@ -172,15 +172,20 @@ impl Served {
             spell_history_call_ids(&mut job.conversation, pattern);
         }
         let opening = match job.beginning {
-            Beginning::ContinueLast => Opening::ContinueLast,
-            Beginning::Answer | Beginning::Raw(_) => Opening::NewTurn,
+            Beginning::ContinueLast => TurnOpening::ContinueLast,
+            Beginning::Answer | Beginning::Raw(_) => TurnOpening::NewTurn,
         };
         Ok(self.render_to_fit(job, opening, observed)?)
     }
 
     /// Renders the prompt of a job. Drops the oldest messages if the job allows it and the prompt
     /// leaves no room for an answer.
-    fn render_to_fit(&self, job: &mut Job, opening: Opening, observed: bool) -> Result<Prompt, RenderError> {
+    fn render_to_fit(
+        &self,
+        job: &mut Job,
+        opening: TurnOpening,
+        observed: bool,
+    ) -> Result<Prompt, RenderError> {
         let render = if observed { ChatFormat::render_with_authors } else { ChatFormat::render };
         let room = self.room(job.max_output_tokens);
         let mut parts = 1;
@@ -226,7 +231,7 @@ impl Served {
                 (ids.clone(), self.tokenizer.decode(ids).map_err(StartError::tokenize)?)
             }
         };
-        let messages = vec![Message::text(Role::User, text.clone())];
+        let messages = vec![ChatMessage::text(Role::User, text.clone())];
         let conversation = Conversation { messages, tools: Vec::new() };
         let affinity = AffinityInput::Ids(&ids).affinity(principal);
         let authors = vec![(Author::Client, u32::try_from(ids.len()).unwrap_or(u32::MAX))];

@@ -1,7 +1,7 @@
 //! Starts of turns that are recorded, and of turns that a record plays: their prompts are the
 //! recorded ones, and so are their tokens, up to where a fork goes on by itself.
 
-use engine::{Generation, GenerationRequest, Step};
+use engine::{Generation, GenerationRequest, StepOutput};
 
 use super::{ChoiceStart, PreparedJob, PreparedPrompt, most_tokens};
 use crate::affinity::AffinityInput;
@@ -122,7 +122,7 @@ fn recorded_prompt(playback: &Playback, number: u32) -> Result<Prompt, StartErro
 }
 
 /// The recorded steps up to this number of tokens, without their ends.
-fn first_steps(playback: &Playback, tokens: usize) -> Vec<Step> {
+fn first_steps(playback: &Playback, tokens: usize) -> Vec<StepOutput> {
     let (mut steps, mut left) = (Vec::new(), tokens);
     while left > 0
         && let Some(RecordedInput::Step(line)) =
@@ -138,7 +138,7 @@ fn first_steps(playback: &Playback, tokens: usize) -> Vec<Step> {
 }
 
 /// Has a request go on behind these steps.
-fn begin(request: &mut GenerationRequest, steps: &[Step]) -> Result<(), StartError> {
+fn begin(request: &mut GenerationRequest, steps: &[StepOutput]) -> Result<(), StartError> {
     request.begun = steps.iter().flat_map(|step| &step.tokens).map(|token| token.id).collect();
     request.max_tokens = request.max_tokens.saturating_sub(request.begun.len());
     let Some(mask) = &mut request.mask else { return Ok(()) };

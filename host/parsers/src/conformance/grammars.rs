@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use grammar::{Demand, MarkerTokens, Template};
+use grammar::{Demand, GrammarTemplate, MarkerTokens};
 use parser_kit::Item;
 use parser_kit::case::MarkerMode;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::samples::{self, SampleJudge};
 use super::subject::{ParserSource, Subject};
-use super::walk::{FIRST_MARKER, Piece, Walker};
+use super::walk::{FIRST_MARKER, WalkPiece, Walker};
 use contract::{Descriptor, FinishReason};
 
 /// Number of walks through a grammar behind each generation prompt.
@@ -32,7 +32,7 @@ pub(super) fn check(recordings: &[&Recording], source: &dyn ParserSource, seed: 
     let Some(first) = recordings.first() else { return };
     let descriptor = first.subject.descriptor();
     let Some(template) = descriptor.grammar.as_ref() else { return };
-    let template = match Template::parse(template, &descriptor.markers) {
+    let template = match GrammarTemplate::parse(template, &descriptor.markers) {
         Ok(template) => template,
         Err(error) => return tally.fail(Property::Grammar, "template", error.to_string(), None),
     };
@@ -103,7 +103,7 @@ impl Walks<'_> {
         (0..).zip(&self.descriptor().markers).map(|(index, _)| is_token(index)).collect()
     }
 
-    fn walker(&self, template: &Template) -> Result<Walker, Refusal> {
+    fn walker(&self, template: &GrammarTemplate) -> Result<Walker, Refusal> {
         let Descriptor { markers, stops, .. } = self.descriptor();
         let tokens = self.tokens();
         let ids: Vec<_> =
@@ -116,7 +116,13 @@ impl Walks<'_> {
 
     /// Walks behind each of these generation prompts that the grammar has. Walks know the `turns`
     /// before them.
-    fn check(&self, mut walker: Walker, prompts: &[&str], turns: &mut Vec<Vec<Piece>>, tally: &mut Tally) {
+    fn check(
+        &self,
+        mut walker: Walker,
+        prompts: &[&str],
+        turns: &mut Vec<Vec<WalkPiece>>,
+        tally: &mut Tally,
+    ) {
         for turn in &*turns {
             walker.learn(turn);
         }
@@ -148,7 +154,7 @@ impl Walks<'_> {
         &self,
         name: &str,
         prompt: &str,
-        pieces: &[Piece],
+        pieces: &[WalkPiece],
         tally: &mut Tally,
     ) -> (Result<(), String>, Option<Value>) {
         let case = self.case(name, prompt, pieces);
@@ -178,11 +184,11 @@ impl Walks<'_> {
         satisfies(self.demand, &items, &SampleJudge)
     }
 
-    fn case(&self, name: &str, prompt: &str, pieces: &[Piece]) -> Value {
+    fn case(&self, name: &str, prompt: &str, pieces: &[WalkPiece]) -> Value {
         let markers = &self.descriptor().markers;
-        let chunk = |piece: &Piece| match piece {
-            Piece::Text(text) => json!(text),
-            Piece::Marker(index) => json!({ "text": markers[*index as usize], "ids": [] }),
+        let chunk = |piece: &WalkPiece| match piece {
+            WalkPiece::Text(text) => json!(text),
+            WalkPiece::Marker(index) => json!({ "text": markers[*index as usize], "ids": [] }),
         };
         json!({
             "about": format!("A turn that the template's grammar allows: {name}."),

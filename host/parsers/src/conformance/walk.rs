@@ -16,7 +16,7 @@ use seeded::fnv1a_with;
 
 /// Part of a walk's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum WalkPiece {
     /// Text.
     Text(String),
     /// The marker of this index, as a token.
@@ -59,14 +59,14 @@ pub struct Walker {
 
 /// A step of a walk.
 #[derive(Debug)]
-pub struct Step {
+pub struct WalkStep {
     /// Tokens that are allowed before it.
     pub mask: SimpleVob,
     /// Whether the turn may end before it.
     pub may_end: bool,
 }
 
-impl Step {
+impl WalkStep {
     /// Hash (FNV-1a) of what is behind `hash`, and this step.
     pub fn hashed(&self, hash: u64) -> u64 {
         let words = self.mask.as_slice().iter().copied().chain([u32::from(self.may_end)]);
@@ -114,12 +114,12 @@ impl Walker {
 
     /// Adds the markup of a turn to what walks try: a format's own markup is what does harm inside
     /// a value.
-    pub fn learn(&mut self, turn: &[Piece]) {
+    pub fn learn(&mut self, turn: &[WalkPiece]) {
         let mut tokens: Vec<TokenId> = Vec::new();
         for piece in turn {
             match piece {
-                Piece::Marker(index) => tokens.push(FIRST_MARKER + index),
-                Piece::Text(text) => tokens.extend(bytes(text)),
+                WalkPiece::Marker(index) => tokens.push(FIRST_MARKER + index),
+                WalkPiece::Text(text) => tokens.extend(bytes(text)),
             }
         }
         let spelt: Vec<_> = self.literals.iter().map(|literal| bytes(literal)).collect();
@@ -146,7 +146,7 @@ impl Walker {
 
     /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar
     /// refuses them. In parts that are markup, markers are recognised.
-    pub fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
+    pub fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<WalkPiece>> {
         let mut matcher = self.matcher.clone();
         let tokens_of =
             |(is_markup, text): &(bool, String)| if *is_markup { self.tokens_of(text) } else { bytes(text) };
@@ -161,7 +161,7 @@ impl Walker {
     ///
     /// # Errors
     /// The walk found no end, or a place where nothing is allowed; the message has the text so far.
-    pub fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
+    pub fn walk(&mut self, seed: u64) -> Result<Vec<WalkPiece>, String> {
         self.walk_along(seed, |_| Ok(()))
     }
 
@@ -169,11 +169,11 @@ impl Walker {
     ///
     /// # Errors
     /// Those of [`Self::walk`].
-    pub fn steps(&mut self, seed: u64) -> Result<Vec<Step>, String> {
-        let mut steps: Vec<Step> = Vec::new();
+    pub fn steps(&mut self, seed: u64) -> Result<Vec<WalkStep>, String> {
+        let mut steps: Vec<WalkStep> = Vec::new();
         self.walk_along(seed, |matcher| {
             let may_end = matcher.is_accepting().map_err(unsound)?;
-            steps.push(Step { mask: matcher.compute_mask().map_err(unsound)?, may_end });
+            steps.push(WalkStep { mask: matcher.compute_mask().map_err(unsound)?, may_end });
             Ok(())
         })?;
         Ok(steps)
@@ -184,7 +184,7 @@ impl Walker {
         &mut self,
         seed: u64,
         mut each: impl FnMut(&mut Matcher) -> Result<(), String>,
-    ) -> Result<Vec<Piece>, String> {
+    ) -> Result<Vec<WalkPiece>, String> {
         let mut random = Random::new(seed);
         let mut taken = Vec::new();
         while !self.matcher.is_stopped() {
@@ -301,14 +301,14 @@ pub fn matcher(grammar: TopLevelGrammar, markers: usize) -> Result<Matcher, Stri
 }
 
 /// Joins bytes to text; each marker is a piece of its own.
-fn pieces(tokens: &[TokenId]) -> Vec<Piece> {
+fn pieces(tokens: &[TokenId]) -> Vec<WalkPiece> {
     let mut pieces = Vec::new();
     for run in tokens.chunk_by(|one, other| *one < FIRST_MARKER && *other < FIRST_MARKER) {
         let bytes: Vec<u8> = run.iter().filter_map(|token| u8::try_from(*token).ok()).collect();
         pieces.push(if bytes.is_empty() {
-            Piece::Marker(run[0] - FIRST_MARKER)
+            WalkPiece::Marker(run[0] - FIRST_MARKER)
         } else {
-            Piece::Text(String::from_utf8(bytes).expect("grammars allow whole characters only"))
+            WalkPiece::Text(String::from_utf8(bytes).expect("grammars allow whole characters only"))
         });
     }
     pieces

@@ -6,7 +6,7 @@
 //! turn. Called by the model room at load.
 
 use super::{ChatFormat, Rendered};
-use crate::conversation::{Conversation, HistoryCall, Message, Role};
+use crate::conversation::{ChatMessage, Conversation, HistoryCall, Role};
 use crate::segments::common_prefix;
 use crate::variables;
 
@@ -44,18 +44,19 @@ impl ChatFormat {
     }
 
     fn calling_turn(&self, reasoning: Option<&str>, ends: &[u32]) -> Option<CallingTurn> {
-        let user = Message::text(Role::User, "q z");
+        let user = ChatMessage::text(Role::User, "q z");
         let call = HistoryCall {
             id: CallingTurn::CALL_ID.to_owned(),
             name: CallingTurn::TOOL.to_owned(),
             arguments: CallingTurn::ARGUMENTS.to_owned(),
         };
         let reasoning = reasoning.map(str::to_owned);
-        let calling = Message { reasoning, tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
-        let result = Message {
+        let calling =
+            ChatMessage { reasoning, tool_calls: vec![call], ..ChatMessage::text(Role::Assistant, "") };
+        let result = ChatMessage {
             tool_call_id: Some(CallingTurn::CALL_ID.to_owned()),
             name: Some(CallingTurn::TOOL.to_owned()),
-            ..Message::text(Role::Tool, "q z")
+            ..ChatMessage::text(Role::Tool, "q z")
         };
         let written = |messages| {
             let tools = vec![variables::tool(CallingTurn::TOOL)];

@@ -2,7 +2,7 @@
 //! learnt at load. Called by `render`.
 
 use super::ChatFormat;
-use crate::conversation::{Conversation, Message, Role};
+use crate::conversation::{ChatMessage, Conversation, Role};
 use crate::segments::text_of;
 
 /// Efforts that requests may name, least first.
@@ -38,7 +38,7 @@ impl ChatFormat {
     pub(super) fn detect_efforts(&self) -> EffortPrompts {
         let prompt = |arguments| {
             let conversation =
-                Conversation { messages: vec![Message::text(Role::User, "q z")], tools: Vec::new() };
+                Conversation { messages: vec![ChatMessage::text(Role::User, "q z")], tools: Vec::new() };
             Some(text_of(&self.run_probe(&(conversation, arguments))?))
         };
         let written = prompt(effort_arguments(UNKNOWN)).filter(|prompt| prompt.contains(UNKNOWN));

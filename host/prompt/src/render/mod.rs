@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use engine::ModelFiles;
-use jinja::{Origin, Output, Text, Value};
+use jinja::{Origin, Rendering, Text, Value};
 
 use super::authors::{AuthorRun, of_tokens};
 use super::budget::{PromptTooLong, TokenBudget};
@@ -38,7 +38,7 @@ pub use self::efforts::{EFFORTS, EffortPrompts, effort_arguments};
 
 /// How the turn to generate begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum TurnOpening {
     /// The model answers the last message.
     NewTurn,
     /// The last message is the model's own, and the model continues its text.
@@ -200,7 +200,7 @@ impl ChatFormat {
         &self,
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
-        opening: Opening,
+        opening: TurnOpening,
     ) -> Result<Prompt, RenderError> {
         self.prompt(conversation, arguments, opening, None)
     }
@@ -210,7 +210,7 @@ impl ChatFormat {
         &self,
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
-        opening: Opening,
+        opening: TurnOpening,
     ) -> Result<Prompt, RenderError> {
         self.prompt(conversation, arguments, opening, Some(Vec::new()))
     }
@@ -220,7 +220,7 @@ impl ChatFormat {
         &self,
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
-        opening: Opening,
+        opening: TurnOpening,
         mut starts: Option<Vec<usize>>,
     ) -> Result<Prompt, RenderError> {
         // Checked before the template runs, which would get a copy of the text and write another.
@@ -238,11 +238,11 @@ impl ChatFormat {
         &self,
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
-        opening: Opening,
+        opening: TurnOpening,
         probes: Option<&ProbeTime>,
     ) -> Result<Rendered<'_>, RenderError> {
         let conversation = &*self.changes.apply(conversation);
-        let is_continued = opening == Opening::ContinueLast;
+        let is_continued = opening == TurnOpening::ContinueLast;
         let variables = TemplateVariables::new(conversation, arguments, self.forms, is_continued)
             .map_err(|error| RenderError::Conversation(error.to_string()))?;
         let all = variables.messages.clone();
@@ -250,8 +250,8 @@ impl ChatFormat {
             Ok::<_, RenderError>(self.output(conversation, &variables, messages, new_turn, probes)?.text)
         };
         let (output, before) = match opening {
-            Opening::NewTurn => (run(&all, true)?, run(&all, false)),
-            Opening::ContinueLast => {
+            TurnOpening::NewTurn => (run(&all, true)?, run(&all, false)),
+            TurnOpening::ContinueLast => {
                 let (earlier, marked) = split_last(conversation, all)?;
                 let output = run(&[earlier.clone(), vec![marked]].concat(), false)?;
                 (cut_at_mark(&output)?, run(&earlier, false))
@@ -275,7 +275,7 @@ impl ChatFormat {
         messages: &[Value],
         new_turn: bool,
         probes: Option<&ProbeTime>,
-    ) -> Result<Output, RenderError> {
+    ) -> Result<Rendering, RenderError> {
         let template = match &self.tool_template {
             Some(template) if !conversation.tools.is_empty() => template,
             _ => &self.template,

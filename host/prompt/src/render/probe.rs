@@ -4,9 +4,9 @@
 //! Invariant: a probe holds no control token's literal, so its text shows what the template does
 //! with a request's. Called by `render`.
 
-use super::{ChatFormat, Opening, Rendered, join};
+use super::{ChatFormat, Rendered, TurnOpening, join};
 use crate::content::Content;
-use crate::conversation::{Conversation, Message, Role};
+use crate::conversation::{ChatMessage, Conversation, Role};
 use crate::segments::{Segment, text_of};
 use crate::template_changes::TemplateChanges;
 use crate::variables::{self, ArgumentsForm, Probe};
@@ -15,7 +15,7 @@ impl ChatFormat {
     /// A conversation without tools as the template writes it, without the turn to generate; empty
     /// if the template takes none.
     pub fn plain_conversation(&self) -> String {
-        let text = |role| Message::text(role, "q z");
+        let text = |role| ChatMessage::text(role, "q z");
         let turns = vec![text(Role::User), text(Role::Assistant)];
         let with_system = [vec![text(Role::System)], turns.clone()].concat();
         let shown = |messages| {
@@ -96,7 +96,7 @@ impl ChatFormat {
             let shown = self.run_probe(&(conversation, Vec::new()));
             shown.is_none_or(|segments| text_of(&segments).contains("zq_tool"))
         };
-        let [system, user] = [Role::System, Role::User].map(|role| Message::text(role, "q z"));
+        let [system, user] = [Role::System, Role::User].map(|role| ChatMessage::text(role, "q z"));
         shows(vec![user.clone()]) || shows(vec![system, user])
     }
 
@@ -112,7 +112,7 @@ impl ChatFormat {
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
     ) -> Option<Rendered<'_>> {
-        self.run(conversation, arguments, Opening::NewTurn, Some(&self.probe_time)).ok()
+        self.run(conversation, arguments, TurnOpening::NewTurn, Some(&self.probe_time)).ok()
     }
 
     /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for

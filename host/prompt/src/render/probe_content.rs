@@ -7,7 +7,7 @@
 use super::ChatFormat;
 use crate::content::Content;
 use crate::content_forms::{ContentForm, ContentForms};
-use crate::conversation::{Conversation, Message, Role};
+use crate::conversation::{ChatMessage, Conversation, Role};
 use crate::segments::text_of;
 use crate::variables;
 
@@ -118,15 +118,16 @@ fn shows_words(text: &str) -> bool {
 /// Conversations with a message of `role`, and the place of the message: alone and among others,
 /// with tools and without, first and last, since templates treat these differently.
 fn conversations(role: Role) -> Vec<(Conversation, usize)> {
-    let text = |role| Message::text(role, "q z");
+    let text = |role| ChatMessage::text(role, "q z");
     let [system, user, answer] = [Role::System, Role::User, Role::Assistant].map(text);
     let turns = vec![user.clone(), answer.clone(), user.clone()];
     let Conversation { messages: mut calls, tools } = variables::calling(r#"{"q": "z"}"#);
     // Some templates take no text and no reasoning beside a call.
-    calls[1] = Message { tool_calls: calls[1].tool_calls.clone(), ..Message::text(Role::Assistant, "") };
+    calls[1] =
+        ChatMessage { tool_calls: calls[1].tool_calls.clone(), ..ChatMessage::text(Role::Assistant, "") };
     let more = [calls.clone(), vec![answer.clone(), user.clone()]].concat();
-    let plain = |messages: Vec<Message>, at| (Conversation { messages, tools: Vec::new() }, at);
-    let with_tools = |messages: Vec<Message>, at| (Conversation { messages, tools: tools.clone() }, at);
+    let plain = |messages: Vec<ChatMessage>, at| (Conversation { messages, tools: Vec::new() }, at);
+    let with_tools = |messages: Vec<ChatMessage>, at| (Conversation { messages, tools: tools.clone() }, at);
     match role {
         Role::System | Role::Developer => {
             let messages = vec![system, user];

@@ -3,7 +3,7 @@
 //! `probe`.
 
 use super::ChatFormat;
-use crate::conversation::{Conversation, Message, Role};
+use crate::conversation::{ChatMessage, Conversation, Role};
 use crate::segments::Segment;
 use crate::variables::{self, TemplateVariables};
 
@@ -39,7 +39,7 @@ impl ChatFormat {
     /// Steps of the template for a conversation of this many messages; `None` if it takes none.
     fn steps(&self, messages: usize) -> Option<u64> {
         let text = |index: usize| {
-            Message::text(if index.is_multiple_of(2) { Role::User } else { Role::Assistant }, "q z")
+            ChatMessage::text(if index.is_multiple_of(2) { Role::User } else { Role::Assistant }, "q z")
         };
         let messages = (0..=messages).map(text).collect();
         let conversation = Conversation { messages, tools: Vec::new() };
@@ -51,12 +51,12 @@ impl ChatFormat {
 
     /// Kinds of messages whose tokens change when another message follows them.
     pub fn changed_by_appending(&self) -> Vec<&'static str> {
-        let text = |role| Message::text(role, "q z");
+        let text = |role| ChatMessage::text(role, "q z");
         let [user, answer] = [Role::User, Role::Assistant].map(text);
-        let reasoning = Message { reasoning: Some("q z".to_owned()), ..answer.clone() };
+        let reasoning = ChatMessage { reasoning: Some("q z".to_owned()), ..answer.clone() };
         let Conversation { messages: calls, tools } = variables::calling(r#"{"q": "z"}"#);
-        let is_stable = |earlier: &[Message], next: &Message| {
-            let written = |messages: Vec<Message>| {
+        let is_stable = |earlier: &[ChatMessage], next: &ChatMessage| {
+            let written = |messages: Vec<ChatMessage>| {
                 let conversation =
                     self.changes.apply(&Conversation { messages, tools: tools.clone() }).into_owned();
                 let variables = TemplateVariables::new(&conversation, &[], self.forms, false).ok()?;

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::conversation::{Conversation, HistoryCall, Message, Role};
+use super::conversation::{ChatMessage, Conversation, HistoryCall, Role};
 
 /// One change of a conversation that a template may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Change {
         }
     }
 
-    fn apply(self, mut messages: Vec<Message>) -> Vec<Message> {
+    fn apply(self, mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
         match self {
             Self::DeveloperIsSystem => {
                 messages.iter_mut().filter(|message| message.role == Role::Developer).for_each(become_system);
@@ -115,7 +115,7 @@ impl Change {
     /// Returns a conversation that shows whether the change is needed, and the words that the
     /// template has to show.
     fn probe(self) -> (Conversation, &'static [&'static str]) {
-        let text = |role, text: &str| Message::text(role, text);
+        let text = |role, text: &str| ChatMessage::text(role, text);
         let user = || text(Role::User, "zq0");
         let messages = match self {
             Self::DeveloperIsSystem => vec![text(Role::Developer, "zq1"), user()],
@@ -128,7 +128,7 @@ impl Change {
             Self::UsersAreOne => vec![user(), text(Role::User, "zq1"), text(Role::User, "zq2")],
             Self::TextFollowsReasoning => {
                 let reasoning = Some("zq3".to_owned());
-                let said = Message { reasoning, ..calling("zq1", &["zq2"]) };
+                let said = ChatMessage { reasoning, ..calling("zq1", &["zq2"]) };
                 vec![user(), said, result("zq2")]
             }
             Self::OneCallPerMessage => {
@@ -141,29 +141,29 @@ impl Change {
     }
 }
 
-fn calling(text: &str, names: &[&str]) -> Message {
+fn calling(text: &str, names: &[&str]) -> ChatMessage {
     let call = |name: &&str| HistoryCall {
         id: format!("call_{name}"),
         name: (*name).to_owned(),
         arguments: "{}".to_owned(),
     };
-    Message { tool_calls: names.iter().map(call).collect(), ..Message::text(Role::Assistant, text) }
+    ChatMessage { tool_calls: names.iter().map(call).collect(), ..ChatMessage::text(Role::Assistant, text) }
 }
 
-fn result(name: &str) -> Message {
+fn result(name: &str) -> ChatMessage {
     let tool_call_id = Some(format!("call_{name}"));
-    Message { tool_call_id, name: Some(name.to_owned()), ..Message::text(Role::Tool, "done") }
+    ChatMessage { tool_call_id, name: Some(name.to_owned()), ..ChatMessage::text(Role::Tool, "done") }
 }
 
-fn is_instruction(message: &Message) -> bool {
+fn is_instruction(message: &ChatMessage) -> bool {
     matches!(message.role, Role::System | Role::Developer)
 }
 
-fn become_system(message: &mut Message) {
+fn become_system(message: &mut ChatMessage) {
     message.role = Role::System;
 }
 
-fn join_instructions(messages: &mut Vec<Message>) {
+fn join_instructions(messages: &mut Vec<ChatMessage>) {
     let count = messages.iter().take_while(|message| is_instruction(message)).count();
     if count > 1 {
         let mut text = std::mem::take(&mut messages[0].content).into_joined();
@@ -174,7 +174,7 @@ fn join_instructions(messages: &mut Vec<Message>) {
     }
 }
 
-fn join_users(messages: &mut Vec<Message>) {
+fn join_users(messages: &mut Vec<ChatMessage>) {
     messages.dedup_by(|next, previous| {
         let joins = previous.role == Role::User && next.role == Role::User;
         if joins {
@@ -186,7 +186,7 @@ fn join_users(messages: &mut Vec<Message>) {
     });
 }
 
-fn join_text(message: &mut Message) {
+fn join_text(message: &mut ChatMessage) {
     if let Some(reasoning) = &mut message.reasoning
         && !message.tool_calls.is_empty()
     {
@@ -204,7 +204,7 @@ fn append(to: &mut String, text: &str) {
 
 /// Gives each call a message of its own, followed by its result. A result that doesn't come right
 /// behind its calls stays where it is.
-fn split_calls(messages: Vec<Message>) -> Vec<Message> {
+fn split_calls(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
     let mut split = Vec::with_capacity(messages.len());
     let mut rest = messages.into_iter().peekable();
     while let Some(mut message) = rest.next() {
@@ -220,7 +220,7 @@ fn split_calls(messages: Vec<Message>) -> Vec<Message> {
         let mut calls = vec![message];
         calls.extend(
             more.drain(..)
-                .map(|call| Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") }),
+                .map(|call| ChatMessage { tool_calls: vec![call], ..ChatMessage::text(Role::Assistant, "") }),
         );
         for call in calls {
             let id = call.tool_calls[0].id.clone();

@@ -6,7 +6,7 @@ use engine::ModelFiles;
 
 use super::*;
 use crate::limits::PromptLimits;
-use crate::{ChatFiles, ChatFormat, Opening, RenderError, Tokenizer};
+use crate::{ChatFiles, ChatFormat, RenderError, Tokenizer, TurnOpening};
 
 /// Template that takes instructions only at the beginning and as one message, one call per message,
 /// and either text or reasoning beside a call.
@@ -32,17 +32,17 @@ const LENIENT: &str = r"
 {%- endfor %}
 {%- if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}";
 
-fn rendered(template: &str, messages: Vec<Message>) -> Result<String, RenderError> {
+fn rendered(template: &str, messages: Vec<ChatMessage>) -> Result<String, RenderError> {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/qwen3-tiny");
     let tokenizer = Arc::new(Tokenizer::load(&ModelFiles::Directory(directory)).unwrap());
     let chat = ChatFiles { template: template.to_owned(), tool_template: None, special_tokens: Vec::new() };
     let format = ChatFormat::new(&chat, Arc::clone(&tokenizer), &PromptLimits::default(), 4096).unwrap();
-    let prompt = format.render(&Conversation { messages, tools: Vec::new() }, &[], Opening::NewTurn)?;
+    let prompt = format.render(&Conversation { messages, tools: Vec::new() }, &[], TurnOpening::NewTurn)?;
     Ok(tokenizer.decode(&prompt.ids).unwrap())
 }
 
-fn text(role: Role, text: &str) -> Message {
-    Message::text(role, text)
+fn text(role: Role, text: &str) -> ChatMessage {
+    ChatMessage::text(role, text)
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn instructions_of_every_kind_are_seen() {
 
 #[test]
 fn text_beside_reasoning_and_a_call_is_seen() {
-    let said = Message { reasoning: Some("why".to_owned()), ..calling("I look.", &["find"]) };
+    let said = ChatMessage { reasoning: Some("why".to_owned()), ..calling("I look.", &["find"]) };
     let messages = vec![text(Role::User, "hi"), said, result("find")];
     assert_eq!(rendered(STRICT, messages).unwrap(), "U: hi\nT: why\n\nI look.\nC: find\nR: done\nA: ");
 }
@@ -82,7 +82,7 @@ fn each_of_several_calls_is_seen_before_its_result() {
 
 #[test]
 fn lenient_template_gets_everything_unchanged() {
-    let said = Message { reasoning: Some("why ".to_owned()), ..calling("I look.", &["first", "second"]) };
+    let said = ChatMessage { reasoning: Some("why ".to_owned()), ..calling("I look.", &["first", "second"]) };
     let messages =
         vec![text(Role::System, "one"), text(Role::Developer, "two"), text(Role::User, "hi"), said];
     let expected = "system: one\nsystem: two\nuser: hi\nassistant: why I look. first second\nassistant: ";
@@ -96,7 +96,7 @@ fn lenient_template_gets_everything_unchanged() {
 #[test]
 fn text_that_a_template_leaves_out_stays_out() {
     let silent = STRICT.replace("{{ raise_exception('both') }}", "");
-    let said = Message { reasoning: Some("why".to_owned()), ..calling("I look.", &["find"]) };
+    let said = ChatMessage { reasoning: Some("why".to_owned()), ..calling("I look.", &["find"]) };
     let messages = vec![text(Role::User, "hi"), said];
     assert_eq!(rendered(&silent, messages).unwrap(), "U: hi\nT: why\nC: find\nA: ");
 }

@@ -1,7 +1,7 @@
 //! Arguments of earlier calls, whole and broken, in templates that take them in different ways.
 
 use crate::common::{conversation, format, text};
-use prompt::{ChatFormat, Conversation, HistoryCall, Message, Opening, Role, ToolDeclaration};
+use prompt::{ChatFormat, ChatMessage, Conversation, HistoryCall, Role, ToolDeclaration, TurnOpening};
 
 /// A template that writes each message's content, and its calls' arguments by `write`.
 fn writing(write: &str) -> ChatFormat {
@@ -14,9 +14,9 @@ fn writing(write: &str) -> ChatFormat {
 /// Prompt of a conversation whose only call has these arguments.
 fn prompt(format: &ChatFormat, arguments: &str) -> String {
     let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: arguments.into() };
-    let calling = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
-    let conversation = conversation(vec![Message::text(Role::User, "x"), calling]);
-    text(&format.render(&conversation, &[], Opening::NewTurn).unwrap())
+    let calling = ChatMessage { tool_calls: vec![call], ..ChatMessage::text(Role::Assistant, "") };
+    let conversation = conversation(vec![ChatMessage::text(Role::User, "x"), calling]);
+    text(&format.render(&conversation, &[], TurnOpening::NewTurn).unwrap())
 }
 
 /// Arguments that are no JSON object, as a model leaves them.
@@ -74,9 +74,9 @@ fn call_and_tool_numbers_reach_templates_as_pythons() {
     let declaration =
         format!(r#"{{"type": "function", "function": {{"name": "f", "parameters": {numbers}}}}}"#);
     let tools = vec![ToolDeclaration { name: "f".into(), declaration }];
-    let talk = Conversation { messages: vec![Message::text(Role::User, "x")], tools };
+    let talk = Conversation { messages: vec![ChatMessage::text(Role::User, "x")], tools };
     let shown = crate::common::format("{{ messages[0].content }}{{ tools[0].function.parameters|tojson }}");
-    let shown = text(&shown.render(&talk, &[], Opening::NewTurn).unwrap());
+    let shown = text(&shown.render(&talk, &[], TurnOpening::NewTurn).unwrap());
     assert_eq!(shown, format!("x{expected}"));
 }
 
@@ -85,15 +85,15 @@ fn call_and_tool_numbers_reach_templates_as_pythons() {
 #[test]
 fn call_without_text_shows_where_content_must_be_none() {
     let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: r#"{"a": 1}"#.into() };
-    let calling = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
-    let talk = conversation(vec![Message::text(Role::User, "x"), calling]);
+    let calling = ChatMessage { tool_calls: vec![call], ..ChatMessage::text(Role::Assistant, "") };
+    let talk = conversation(vec![ChatMessage::text(Role::User, "x"), calling]);
     let rendered = |test: &str| {
         let template = format!(
             "{{% for m in messages %}}{{% if m.tool_calls and {test} %}}{{% for c in m.tool_calls %}}\
              {{{{ c.function.name }}}}{{{{ c.function.arguments|tojson }}}}{{% endfor %}}{{% else %}}\
              {{{{ m.content }}}}{{% endif %}};{{% endfor %}}"
         );
-        text(&crate::common::format(&template).render(&talk, &[], Opening::NewTurn).unwrap())
+        text(&crate::common::format(&template).render(&talk, &[], TurnOpening::NewTurn).unwrap())
     };
     for test in ["m.content is none", "m.content == ''", "m.content is string", "not m.content"] {
         assert_eq!(rendered(test), "x;f{\"a\": 1};", "{test}");

@@ -1,11 +1,11 @@
 //! Who wrote which tokens of a prompt.
 
 use crate::common::{conversation, from_json, model_format, tokenizer};
-use prompt::{Author, ChatFormat, Conversation, Message, Opening, Role};
+use prompt::{Author, ChatFormat, ChatMessage, Conversation, Role, TurnOpening};
 use serde_json::json;
 
 /// The parts of a prompt with their authors' words.
-fn parts(format: &ChatFormat, talk: &Conversation, opening: Opening) -> Vec<(&'static str, String)> {
+fn parts(format: &ChatFormat, talk: &Conversation, opening: TurnOpening) -> Vec<(&'static str, String)> {
     let prompt = format.render_with_authors(talk, &[], opening).unwrap();
     assert_eq!(prompt.ids, format.render(talk, &[], opening).unwrap().ids);
     let counts = prompt.authors.iter().map(|(_, tokens)| *tokens as usize);
@@ -30,7 +30,7 @@ fn each_role_wrote_its_own_text() {
     ]);
     let tools = json!([{"type": "function", "function": {"name": "look", "description": "Looks."}}]);
     let talk = from_json(&messages, &tools).unwrap();
-    let parts = parts(&model_format(), &talk, Opening::NewTurn);
+    let parts = parts(&model_format(), &talk, TurnOpening::NewTurn);
     let of = |word: &str| -> Vec<&str> {
         parts.iter().filter(|(author, _)| *author == word).map(|(_, text)| text.trim()).collect()
     };
@@ -46,17 +46,22 @@ fn each_role_wrote_its_own_text() {
 
 #[test]
 fn a_text_that_is_continued_is_the_models() {
-    let talk = conversation(vec![Message::text(Role::User, "Hi"), Message::text(Role::Assistant, "Well, I")]);
-    let parts = parts(&model_format(), &talk, Opening::ContinueLast);
+    let talk = conversation(vec![
+        ChatMessage::text(Role::User, "Hi"),
+        ChatMessage::text(Role::Assistant, "Well, I"),
+    ]);
+    let parts = parts(&model_format(), &talk, TurnOpening::ContinueLast);
     assert_eq!(parts.last(), Some(&("assistant", "Well, I".to_owned())));
 }
 
 #[test]
 fn a_prompt_that_is_read_in_pieces_keeps_its_authors() {
     let long = "water and locks ".repeat(20_000);
-    let talk =
-        conversation(vec![Message::text(Role::System, "Short."), Message::text(Role::User, long.trim_end())]);
-    let parts = parts(&model_format(), &talk, Opening::NewTurn);
+    let talk = conversation(vec![
+        ChatMessage::text(Role::System, "Short."),
+        ChatMessage::text(Role::User, long.trim_end()),
+    ]);
+    let parts = parts(&model_format(), &talk, TurnOpening::NewTurn);
     let user: Vec<_> = parts.iter().filter(|(author, _)| *author == "user").collect();
     assert_eq!(user.len(), 1);
     assert_eq!(user[0].1, long.trim_end());

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use engine::ModelFiles;
 use prompt::PromptLimits;
 use prompt::{
-    ChatFiles, ChatFormat, Content, Conversation, HistoryCall, Message, Prompt, Role, Tokenizer,
+    ChatFiles, ChatFormat, ChatMessage, Content, Conversation, HistoryCall, Prompt, Role, Tokenizer,
     ToolDeclaration,
 };
 use serde_json::Value;
@@ -63,7 +63,7 @@ pub(crate) fn generation_prompt(prompt: &Prompt) -> String {
 }
 
 /// Conversation of messages without tools.
-pub(crate) fn conversation(messages: Vec<Message>) -> Conversation {
+pub(crate) fn conversation(messages: Vec<ChatMessage>) -> Conversation {
     Conversation { messages, tools: Vec::new() }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn from_json(messages: &Value, tools: &Value) -> Option<Conversation>
     Some(Conversation { messages, tools: tools.as_array().into_iter().flatten().map(tool).collect() })
 }
 
-fn message(json: &Value) -> Option<Message> {
+fn message(json: &Value) -> Option<ChatMessage> {
     let owned = |key: &str| json.get(key).and_then(Value::as_str).map(str::to_owned);
     let role = match json["role"].as_str()? {
         "system" => Role::System,
@@ -95,7 +95,7 @@ fn message(json: &Value) -> Option<Message> {
     };
     let tool_calls =
         json.get("tool_calls").and_then(Value::as_array).into_iter().flatten().map(call).collect();
-    Some(Message {
+    Some(ChatMessage {
         role,
         content,
         reasoning: owned("reasoning_content"),

@@ -3,7 +3,7 @@
 
 use crate::common::{conversation, format, generation_prompt, text, tokenizer};
 use prompt::PromptLimits;
-use prompt::{ChatFiles, ChatFormat, Content, HistoryCall, Message, Opening, RenderError, Role};
+use prompt::{ChatFiles, ChatFormat, ChatMessage, Content, HistoryCall, RenderError, Role, TurnOpening};
 
 /// Ways to write `m.content`, and what a template that writes it so makes of a string and of lists:
 /// see `CONTENTS`.
@@ -71,7 +71,7 @@ fn written(format: &ChatFormat, role: Role, content: &Content) -> String {
     let call = HistoryCall { id: "1".into(), name: "f".into(), arguments: "{}".into() };
     let messages = [Role::System, Role::User, Role::Assistant, Role::Tool].map(|each| {
         let is_it = each == role || (each == Role::System && role == Role::Developer);
-        let mut message = Message::text(if is_it { role } else { each }, "-");
+        let mut message = ChatMessage::text(if is_it { role } else { each }, "-");
         if is_it {
             message.content = content.clone();
         }
@@ -80,7 +80,7 @@ fn written(format: &ChatFormat, role: Role, content: &Content) -> String {
         }
         message
     });
-    let prompt = text(&format.render(&conversation(messages.to_vec()), &[], Opening::NewTurn).unwrap());
+    let prompt = text(&format.render(&conversation(messages.to_vec()), &[], TurnOpening::NewTurn).unwrap());
     let name = match role {
         Role::System | Role::Developer => "system:",
         Role::User => "user:",
@@ -128,12 +128,12 @@ fn answer_in_parts_continues_behind_its_last_part() {
         let format = format(&template("['system', 'user', 'assistant', 'tool']", way));
         for (content, expected) in contents().iter().zip(expected) {
             let messages = vec![
-                Message::text(Role::User, "Hi"),
-                Message::text(Role::Assistant, "Ho"),
-                Message::text(Role::User, "Hi"),
-                Message { content: content.clone(), ..Message::text(Role::Assistant, "") },
+                ChatMessage::text(Role::User, "Hi"),
+                ChatMessage::text(Role::Assistant, "Ho"),
+                ChatMessage::text(Role::User, "Hi"),
+                ChatMessage { content: content.clone(), ..ChatMessage::text(Role::Assistant, "") },
             ];
-            let prompt = format.render(&conversation(messages), &[], Opening::ContinueLast).unwrap();
+            let prompt = format.render(&conversation(messages), &[], TurnOpening::ContinueLast).unwrap();
             // Where there is no part, the answer's text becomes the first.
             let expected = if *content == Content::list() && way.contains("'\\n'") { "\n" } else { expected };
             let expected = format!("assistant:{}", expected.strip_suffix('|').unwrap_or(expected));
@@ -181,14 +181,14 @@ fn many_small_parts_count_as_the_memory_they_take() {
     };
     let format = ChatFormat::new(&chat, tokenizer(), &PromptLimits::default(), 100).unwrap();
     let parts = |count: usize| {
-        conversation(vec![Message {
+        conversation(vec![ChatMessage {
             content: vec![""; count].iter().collect(),
-            ..Message::text(Role::User, "")
+            ..ChatMessage::text(Role::User, "")
         }])
     };
-    let few = format.render(&parts(10), &[], Opening::NewTurn).unwrap();
+    let few = format.render(&parts(10), &[], TurnOpening::NewTurn).unwrap();
     assert_eq!(text(&few), "user:;");
-    let error = format.render(&parts(10_000), &[], Opening::NewTurn).unwrap_err();
+    let error = format.render(&parts(10_000), &[], TurnOpening::NewTurn).unwrap_err();
     let RenderError::TooLong(error) = error else { panic!("{error}") };
     assert_eq!(error.bytes, 169_999);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{conversation, model_files, tokenizer};
 use engine::ModelFiles;
 use prompt::PromptLimits;
-use prompt::{ChatFiles, ChatFormat, GenerationDefaults, Opening, Role, Tokenizer};
+use prompt::{ChatFiles, ChatFormat, GenerationDefaults, Role, Tokenizer, TurnOpening};
 use tempfile::TempDir;
 
 fn directory(files: &[(&str, &str)]) -> (TempDir, ModelFiles) {
@@ -40,8 +40,8 @@ fn named_templates_serve_talks_with_and_without_tools() {
     let chat = chat(&[("tokenizer_config.json", &list)]);
     assert_eq!((chat.template.as_str(), chat.tool_template.as_deref()), (default, Some(tool_use)));
     let format = ChatFormat::new(&chat, tokenizer(), &PromptLimits::default(), 100).unwrap();
-    let mut talk = conversation(vec![prompt::Message::text(Role::User, "a")]);
-    let ids = |talk: &_| format.render(talk, &[], Opening::NewTurn).unwrap().ids;
+    let mut talk = conversation(vec![prompt::ChatMessage::text(Role::User, "a")]);
+    let ids = |talk: &_| format.render(talk, &[], TurnOpening::NewTurn).unwrap().ids;
     assert_eq!(ids(&talk), tokenizer().encode_text("Da").unwrap());
     let declaration = serde_json::json!({});
     talk.tools.push(prompt::ToolDeclaration { name: "a".to_owned(), declaration: declaration.to_string() });

@@ -1,7 +1,7 @@
 //! Prompts and ids are those of transformers, for every golden.
 
 use crate::common::{format, from_json, generation_prompt, path, text, tokenizer};
-use prompt::{Detokenizer, Opening, RenderError};
+use prompt::{Detokenizer, RenderError, TurnOpening};
 use serde_json::Value;
 
 fn goldens() -> Vec<(String, Value)> {
@@ -36,7 +36,7 @@ fn benign_chats_get_transformers_text_and_ids() {
             continue;
         }
         let arguments: Vec<_> = golden["kwargs"].as_object().unwrap().clone().into_iter().collect();
-        let rendered = format(&template).render(&conversation, &arguments, Opening::NewTurn);
+        let rendered = format(&template).render(&conversation, &arguments, TurnOpening::NewTurn);
         checked += 1;
         if let Some(error) = golden.get("error") {
             assert_eq!(rendered, Err(RenderError::Raised(error.as_str().unwrap().to_owned())), "{name}");

@@ -2,7 +2,7 @@
 //! messages change earlier tokens.
 
 use crate::common::{conversation, format, model_format, text};
-use prompt::{Message, Opening, Role};
+use prompt::{ChatMessage, Role, TurnOpening};
 
 const TURNS: &str =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
@@ -37,9 +37,10 @@ fn long_session_renders_with_a_quadratic_template() {
          {% if n.role == 'user' and not ns.later %}{% set ns.later = true %}{% endif %}{% endfor %}\
          {{ m.content }}{{ '.' if ns.later else '!' }}{% endfor %}",
     );
-    let message =
-        |index: usize| Message::text(if index.is_multiple_of(2) { Role::User } else { Role::Assistant }, "a");
+    let message = |index: usize| {
+        ChatMessage::text(if index.is_multiple_of(2) { Role::User } else { Role::Assistant }, "a")
+    };
     let talk = conversation((0..1401).map(message).collect());
-    let prompt = quadratic.render(&talk, &[], Opening::NewTurn).unwrap();
+    let prompt = quadratic.render(&talk, &[], TurnOpening::NewTurn).unwrap();
     assert_eq!(text(&prompt), "a.".repeat(1400) + "a!");
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::common::{conversation, format_with, model_files, path, tokenizer};
 use engine::ModelFiles;
-use prompt::{Message, Opening, PromptLimits, PromptTooLong, RenderError, Role, TokenBudget, Tokenizer};
+use prompt::{
+    ChatMessage, PromptLimits, PromptTooLong, RenderError, Role, TokenBudget, Tokenizer, TurnOpening,
+};
 use serde_json::{Value, json};
 
 /// Size of the texts: those from 128 KiB on are read in pieces.
@@ -111,8 +113,8 @@ fn texts() -> Vec<String> {
 
 fn rendered(tokenizer: &Arc<Tokenizer>, text: &str) -> Vec<u32> {
     let format = format_with("{{ messages[0].content }}", Arc::clone(tokenizer));
-    let talk = conversation(vec![Message::text(Role::User, text)]);
-    format.render(&talk, &[], Opening::NewTurn).unwrap().ids
+    let talk = conversation(vec![ChatMessage::text(Role::User, text)]);
+    format.render(&talk, &[], TurnOpening::NewTurn).unwrap().ids
 }
 
 #[test]
@@ -142,15 +144,15 @@ fn sections_between_control_tokens_are_those_of_the_whole() {
         let template =
             "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
         let format = format_with(template, Arc::clone(&tokenizer));
-        let messages = texts().into_iter().map(|text| Message::text(Role::User, text));
-        let messages: Vec<Message> =
+        let messages = texts().into_iter().map(|text| ChatMessage::text(Role::User, text));
+        let messages: Vec<ChatMessage> =
             messages.filter(|message| !message.content.joined().contains("<|")).collect();
         let written: Vec<_> = messages
             .iter()
             .map(|m| format!("<|im_start|>user\n{}<|im_end|>\n", m.content.joined()))
             .collect();
         let written = written.concat();
-        let ids = format.render(&conversation(messages), &[], Opening::NewTurn).unwrap().ids;
+        let ids = format.render(&conversation(messages), &[], TurnOpening::NewTurn).unwrap().ids;
         assert!(ids == tokenizer.encode_with_added(&written).unwrap());
     }
 }
@@ -179,9 +181,9 @@ fn tokens_around_a_long_raw_text_are_added_once() {
 fn refused(tokenizer: &Arc<Tokenizer>, text: &str, context: usize) -> PromptTooLong {
     let format = format_with("{{ messages[0].content }}", Arc::clone(tokenizer))
         .with_context(&PromptLimits::default(), context);
-    let talk = conversation(vec![Message::text(Role::User, text)]);
+    let talk = conversation(vec![ChatMessage::text(Role::User, text)]);
     let errors = [
-        format.render(&talk, &[], Opening::NewTurn).unwrap_err(),
+        format.render(&talk, &[], TurnOpening::NewTurn).unwrap_err(),
         tokenizer.encode_raw_prompt(text, false, PromptLimits::default().budget(context)).unwrap_err(),
     ];
     let [rendered, raw] = errors.map(|error| match error {
@@ -207,8 +209,8 @@ fn what_is_too_long_is_read_no_further_than_that_shows() {
     let text = "é".repeat(BYTES / 2);
     let format = format_with("{{ messages[0].content }}", Arc::clone(&long))
         .with_context(&PromptLimits::default(), BYTES / 8);
-    let talk = conversation(vec![Message::text(Role::User, text)]);
-    assert_eq!(format.render(&talk, &[], Opening::NewTurn).unwrap().ids.len(), BYTES);
+    let talk = conversation(vec![ChatMessage::text(Role::User, text)]);
+    assert_eq!(format.render(&talk, &[], TurnOpening::NewTurn).unwrap().ids.len(), BYTES);
 }
 
 #[test]

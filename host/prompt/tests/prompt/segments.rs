@@ -10,7 +10,9 @@ use std::sync::{Arc, LazyLock};
 use self::tokenizers::{VOCABULARIES, Vocabulary};
 use crate::common::{chat_files, format_with, text};
 use prompt::PromptLimits;
-use prompt::{ChatFormat, Conversation, HistoryCall, Message, Opening, Prompt, Role, ToolDeclaration};
+use prompt::{
+    ChatFormat, ChatMessage, Conversation, HistoryCall, Prompt, Role, ToolDeclaration, TurnOpening,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -64,17 +66,17 @@ impl Fields {
             arguments,
         };
         let object = json!({ &self.argument_key: self.argument }).to_string();
-        let mut calling = Message::text(Role::Assistant, self.answer.clone());
+        let mut calling = ChatMessage::text(Role::Assistant, self.answer.clone());
         calling.reasoning = Some(self.reasoning.clone());
         calling.tool_calls = vec![call(object), call(self.raw_arguments.clone())];
-        let mut result = Message::text(Role::Tool, self.result.clone());
+        let mut result = ChatMessage::text(Role::Tool, self.result.clone());
         (result.tool_call_id, result.name) = (Some(self.call_id.clone()), Some(self.call_name.clone()));
         let messages = vec![
-            Message::text(Role::System, self.system.clone()),
-            Message::text(Role::Developer, self.system.clone()),
-            Message::text(Role::User, self.user.clone()),
-            Message::text(Role::Assistant, self.answer.clone()),
-            Message::text(Role::User, self.user.clone()),
+            ChatMessage::text(Role::System, self.system.clone()),
+            ChatMessage::text(Role::Developer, self.system.clone()),
+            ChatMessage::text(Role::User, self.user.clone()),
+            ChatMessage::text(Role::Assistant, self.answer.clone()),
+            ChatMessage::text(Role::User, self.user.clone()),
             calling,
             result,
         ];
@@ -92,7 +94,7 @@ impl Fields {
 
     fn render(&self, format: &ChatFormat) -> Prompt {
         let arguments = [("note".to_owned(), Value::from(self.template_argument.as_str()))];
-        format.render(&self.conversation(), &arguments, Opening::NewTurn).unwrap()
+        format.render(&self.conversation(), &arguments, TurnOpening::NewTurn).unwrap()
     }
 
     fn all(&self) -> [&String; 16] {

@@ -5,21 +5,23 @@ use std::time::Duration;
 
 use crate::common::{conversation, format, text, tokenizer};
 use prompt::PromptLimits;
-use prompt::{ChatFiles, ChatFormat, HistoryCall, Message, Opening, RenderError, Role, ToolDeclaration};
+use prompt::{
+    ChatFiles, ChatFormat, ChatMessage, HistoryCall, RenderError, Role, ToolDeclaration, TurnOpening,
+};
 use serde_json::{Value, json};
 
 /// Renders `template` for a user's `Hi` and the argument `x`. The user's text is written before it,
 /// since a template without is refused.
 fn rendered(template: &str, x: &Value) -> String {
-    let talk = conversation(vec![Message::text(Role::User, "Hi")]);
+    let talk = conversation(vec![ChatMessage::text(Role::User, "Hi")]);
     let format = format(&format!("{{{{ messages[0].content }}}}{template}"));
-    let prompt = format.render(&talk, &[("x".to_owned(), x.clone())], Opening::NewTurn).unwrap();
+    let prompt = format.render(&talk, &[("x".to_owned(), x.clone())], TurnOpening::NewTurn).unwrap();
     text(&prompt).strip_prefix("Hi").unwrap().to_owned()
 }
 
 fn refused(template: &str) -> RenderError {
-    let talk = conversation(vec![Message::text(Role::User, "Hi")]);
-    format(template).render(&talk, &[], Opening::NewTurn).unwrap_err()
+    let talk = conversation(vec![ChatMessage::text(Role::User, "Hi")]);
+    format(template).render(&talk, &[], TurnOpening::NewTurn).unwrap_err()
 }
 
 #[test]
@@ -93,7 +95,7 @@ fn features_used_by_published_templates_are_there() {
 
 #[test]
 fn messages_have_the_fields_that_templates_read() {
-    let mut calling = Message::text(Role::Assistant, "");
+    let mut calling = ChatMessage::text(Role::Assistant, "");
     calling.reasoning = Some("r".to_owned());
     let call = |arguments: &str| HistoryCall {
         id: "i".to_owned(),
@@ -101,13 +103,14 @@ fn messages_have_the_fields_that_templates_read() {
         arguments: arguments.to_owned(),
     };
     calling.tool_calls = vec![call("{\"a\":1}"), call("broken {"), call(""), call("[1]")];
-    let mut result = Message::text(Role::Tool, "c");
+    let mut result = ChatMessage::text(Role::Tool, "c");
     (result.tool_call_id, result.name) = (Some("i".to_owned()), Some("f".to_owned()));
-    let mut talk = conversation(vec![Message::text(Role::Developer, "d"), calling, result]);
+    let mut talk = conversation(vec![ChatMessage::text(Role::Developer, "d"), calling, result]);
     talk.tools =
         vec![ToolDeclaration { name: "f".to_owned(), declaration: json!({"type": "function"}).to_string() }];
-    let all =
-        format("{{ messages | tojson }}{{ tools | tojson }}").render(&talk, &[], Opening::NewTurn).unwrap();
+    let all = format("{{ messages | tojson }}{{ tools | tojson }}")
+        .render(&talk, &[], TurnOpening::NewTurn)
+        .unwrap();
     let call = |arguments: &str| {
         format!(r#"{{"type": "function", "id": "i", "function": {{"name": "f", "arguments": {arguments}}}}}"#)
     };
@@ -120,8 +123,8 @@ fn messages_have_the_fields_that_templates_read() {
 
 #[test]
 fn developer_is_system_for_templates_not_knowing_it() {
-    let talk = conversation(vec![Message::text(Role::Developer, "")]);
-    let role = |template: &str| text(&format(template).render(&talk, &[], Opening::NewTurn).unwrap());
+    let talk = conversation(vec![ChatMessage::text(Role::Developer, "")]);
+    let role = |template: &str| text(&format(template).render(&talk, &[], TurnOpening::NewTurn).unwrap());
     assert_eq!(role("{{ messages[0].role ~ messages[0].content }}"), "system");
     assert_eq!(
         role(
@@ -135,9 +138,9 @@ fn developer_is_system_for_templates_not_knowing_it() {
 fn arguments_cannot_replace_the_conversation() {
     let arguments =
         ["messages", "tools", "add_generation_prompt", "bos_token"].map(|name| (name.to_owned(), json!("x")));
-    let talk = conversation(vec![Message::text(Role::User, "Hi")]);
+    let talk = conversation(vec![ChatMessage::text(Role::User, "Hi")]);
     let template = "{{ messages[0].content }}{{ tools }}{{ add_generation_prompt }}{{ bos_token }}";
-    let prompt = format(template).render(&talk, &arguments, Opening::NewTurn).unwrap();
+    let prompt = format(template).render(&talk, &arguments, TurnOpening::NewTurn).unwrap();
     assert_eq!(text(&prompt), "HiNoneTrue<|endoftext|>");
 }
 
@@ -214,7 +217,7 @@ fn a_template_is_bounded_in_time_and_output() {
         let template = format!("{{{{ messages[0].content }}}}{template}");
         let chat = ChatFiles { template, tool_template: None, special_tokens: Vec::new() };
         let format = ChatFormat::new(&chat, tokenizer(), &limits, 1 << 20).unwrap();
-        format.render(&conversation(vec![Message::text(Role::User, content)]), &[], Opening::NewTurn)
+        format.render(&conversation(vec![ChatMessage::text(Role::User, content)]), &[], TurnOpening::NewTurn)
     };
     let endless = format!("{{% if messages[0].content | length > 99 %}}{ENDLESS}{{% endif %}}");
     let error = render(&endless, "x".repeat(100)).unwrap_err().to_string();
@@ -229,8 +232,8 @@ fn a_template_sees_nothing_of_the_machine() {
     for template in
         ["{% include '/etc/hostname' %}", "{% import 'chat_template' as t %}{{ t }}", "{{ self.__class__ }}"]
     {
-        let talk = conversation(vec![Message::text(Role::User, "Hi")]);
-        let prompt = format(template).render(&talk, &[], Opening::NewTurn);
+        let talk = conversation(vec![ChatMessage::text(Role::User, "Hi")]);
+        let prompt = format(template).render(&talk, &[], TurnOpening::NewTurn);
         assert!(prompt.is_err() || prompt.unwrap().ids.is_empty(), "{template}");
     }
 }

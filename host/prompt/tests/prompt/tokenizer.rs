@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{conversation, format_with, path, tokenizer};
-use prompt::{Message, Opening, Role, Tokenizer};
+use prompt::{ChatMessage, Role, Tokenizer, TurnOpening};
 use serde_json::{Value, json};
 
 /// The embedded tokenizer with added `tokens`: (literal, name of the flag that is set).
@@ -23,8 +23,9 @@ fn with_added(tokens: &[(&str, &str)], alter: impl Fn(&mut Value)) -> Arc<Tokeni
 
 /// Checks that the ids of `template` with a user's `text` are the reference's ids of `written`.
 fn assert_as_reference(tokenizer: &Arc<Tokenizer>, template: &str, text: &str, written: &str) {
-    let talk = conversation(vec![Message::text(Role::User, text)]);
-    let prompt = format_with(template, Arc::clone(tokenizer)).render(&talk, &[], Opening::NewTurn).unwrap();
+    let talk = conversation(vec![ChatMessage::text(Role::User, text)]);
+    let prompt =
+        format_with(template, Arc::clone(tokenizer)).render(&talk, &[], TurnOpening::NewTurn).unwrap();
     assert_eq!(prompt.ids, tokenizer.encode_with_added(written).unwrap(), "{written:?}");
 }
 
@@ -92,12 +93,12 @@ fn literals_have_ids_only_as_added_tokens() {
 
 #[test]
 fn arguments_are_text_for_templates_joining_them() {
-    let mut calling = Message::text(Role::Assistant, "");
+    let mut calling = ChatMessage::text(Role::Assistant, "");
     let call = prompt::HistoryCall { id: "i".into(), name: "f".into(), arguments: "{\"a\":1}".into() };
     calling.tool_calls.push(call);
     let template = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}";
     let talk = conversation(vec![calling]);
-    let prompt = format_with(template, tokenizer()).render(&talk, &[], Opening::NewTurn).unwrap();
+    let prompt = format_with(template, tokenizer()).render(&talk, &[], TurnOpening::NewTurn).unwrap();
     assert_eq!(tokenizer().decode(&prompt.ids).unwrap(), "f{\"a\":1}");
 }
 

@@ -17,9 +17,9 @@
 //! where it went. Otherwise a spill is not remembered. `benches/routing` of the package `tests`
 //! measures these rules.
 //!
-//! Invariants: a request counts as load from its selection until its [`Lease`] is dropped, whatever
-//! happens to the list of engines meanwhile. The router reads no clock, does no I/O and waits for
-//! nothing but one short lock: `now` is a parameter.
+//! Invariants: a request counts as load from its selection until its [`EngineLease`] is dropped,
+//! whatever happens to the list of engines meanwhile. The router reads no clock, does no I/O and
+//! waits for nothing but one short lock: `now` is a parameter.
 
 mod bound;
 mod breaker;
@@ -38,7 +38,7 @@ pub use breaker::{BreakerOptions, BreakerState};
 pub use candidates::NoEngine;
 pub use engines::EngineStatus;
 pub use gauges::ReportedLoad;
-pub use router::{Affinity, Lease, Router};
+pub use router::{Affinity, EngineLease, Router};
 
 /// Parameters of a [`Router`].
 #[derive(Clone, Debug)]

@@ -77,7 +77,7 @@ impl<T: Clone> Router<T> {
         usable: impl Fn(&T) -> bool,
         excluded: &[Arc<str>],
         now: Instant,
-    ) -> Result<Lease<T>, NoEngine> {
+    ) -> Result<EngineLease<T>, NoEngine> {
         let options = &self.shared.options;
         let mut state = self.shared.lock();
         let State { engines, last_engines } = &mut *state;
@@ -91,7 +91,7 @@ impl<T: Clone> Router<T> {
         }
         let engine = &mut engines.list[choice.at];
         engine.in_flight += 1;
-        Ok(Lease {
+        Ok(EngineLease {
             shared: Arc::clone(&self.shared),
             id: engine.id,
             name: Arc::clone(&engine.name),
@@ -143,7 +143,7 @@ impl<T> Shared<T> {
 }
 
 /// A request's place on an engine; it counts as the engine's load until it is dropped.
-pub struct Lease<T> {
+pub struct EngineLease<T> {
     shared: Arc<Shared<T>>,
     id: u32,
     name: Arc<str>,
@@ -153,7 +153,7 @@ pub struct Lease<T> {
     has_failed: bool,
 }
 
-impl<T> Lease<T> {
+impl<T> EngineLease<T> {
     /// The engine's handle.
     pub fn engine(&self) -> &T {
         &self.handle
@@ -190,7 +190,7 @@ impl<T> Lease<T> {
     }
 }
 
-impl<T> Drop for Lease<T> {
+impl<T> Drop for EngineLease<T> {
     fn drop(&mut self) {
         let drained = self.shared.lock().engines.release(self.id, self.permit);
         drop(drained);

@@ -21,7 +21,7 @@ use api::chat::{self, stored::Wish};
 use api::error::ApiError;
 use api::machine::Machine;
 use api::responses::{self, Continuation, Wishes};
-use api::{ApiRequest, Object, Protocol};
+use api::{ApiRequest, JsonObject, Protocol};
 use model::Job;
 use model::Model;
 use model::record::Recorder;
@@ -43,7 +43,7 @@ pub(crate) struct Begun {
     pub(crate) before: Arc<[Vec<u8>]>,
     /// The request's own items, where its answer isn't stored and they are wanted, or needed to
     /// read it.
-    pub(crate) input: Vec<store::Item>,
+    pub(crate) input: Vec<store::StoredItem>,
     /// Ends a stored answer as cancelled.
     pub(crate) withdrawn: Option<CancellationToken>,
 }
@@ -194,7 +194,7 @@ async fn read(
     let draft = RecordDraft::new(app, caller, protocol, &body, &continuation);
     let may_be_probe = caller.is_probe && body.text().len() <= PROBE_BYTES;
     let (ids, now) = draft.ids_and_clock();
-    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+    let read = move |body: &JsonObject<'_>, defaults: &_, model: &Model| {
         let mut read = match protocol {
             Protocol::Responses => responses::read_continuing(body, &continuation, defaults, ids, &now),
             _ => protocol.read_object(body, defaults, ids, &now),

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use crate::accept::access::Access;
 use crate::accept::capacity::Capacity;
 use crate::answer::Taps;
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 use crate::state::metered_store::MeteredStore;
 use crate::state::read_places::{self, READS};
 use crate::state::running::Running;
@@ -32,7 +32,7 @@ pub struct AppState {
     /// Defaults of each model for reading requests, in the order of `models`.
     defaults: Vec<Defaults>,
     /// Bounds on requests, connections and answers.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// Keys, hosts and origins that may use the server.
     pub access: Access,
     /// Budgets of memory and CPU time that requests may use before an answer begins.
@@ -84,7 +84,7 @@ impl App {
     /// gets a copy of `defaults` with its own sampling parameters and context.
     pub fn new(
         models: Models,
-        limits: Limits,
+        limits: ServerLimits,
         access: Access,
         defaults: &Defaults,
         check_streams: bool,

@@ -14,11 +14,11 @@ use http_body_util::BodyExt;
 
 use crate::accept::app::App;
 use crate::accept::content_encoding::{self, ContentEncoding};
-use crate::limits::{HttpLimits, Limits};
+use crate::limits::{HttpLimits, ServerLimits};
 use accounts::{Account, AccountLimits, Overdrawn, Principal, largest_account};
 use api::error::ApiError;
 use api::limits::RequestLimits;
-use api::{Defaults, Document, Object, References, references};
+use api::{Defaults, Document, JsonObject, References, references};
 use model::Model;
 
 /// Factor for the memory that reading a body may take: the body, its strings with escapes resolved,
@@ -79,7 +79,7 @@ async fn work<T: Send + 'static>(
 }
 
 impl Arrived {
-    fn check(self, limits: &Limits) -> Result<CheckedBody, ApiError> {
+    fn check(self, limits: &ServerLimits) -> Result<CheckedBody, ApiError> {
         let Self { bytes, encoding, mut account } = self;
         let (document, references) = account.meter().run(|| {
             let bytes = content_encoding::unpack(bytes, encoding, limits.http.body_bytes, |bytes| {
@@ -104,7 +104,7 @@ impl CheckedBody {
         app: &App,
         mut account: Account,
         text: Bytes,
-        peek: impl FnOnce(&Object<'_>) -> T + Send + 'static,
+        peek: impl FnOnce(&JsonObject<'_>) -> T + Send + 'static,
     ) -> Result<Peeked<T>, ApiError> {
         account.check_cpu().map_err(refusal)?;
         let missing = text.len().saturating_mul(COPIES).saturating_sub(account.held());
@@ -148,7 +148,7 @@ impl CheckedBody {
     pub(crate) async fn refer<T: Send + 'static>(
         mut self,
         app: &App,
-        read: impl FnOnce(&Object<'_>) -> Result<T, ApiError> + Send + 'static,
+        read: impl FnOnce(&JsonObject<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(Self, T), ApiError> {
         let principal = self.account.principal().clone();
         work(app, principal, self.document.size(), move || {
@@ -195,7 +195,7 @@ impl CheckedBody {
     pub(crate) async fn read<T: Send + 'static>(
         self,
         app: &App,
-        read: impl FnOnce(&Object<'_>, &Defaults, &Model) -> Result<T, ApiError> + Send + 'static,
+        read: impl FnOnce(&JsonObject<'_>, &Defaults, &Model) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Model, Account), ApiError> {
         let Self { document, references, account } = self;
         let (server, principal) = (app.clone(), account.principal().clone());
@@ -215,7 +215,7 @@ impl CheckedBody {
     pub(crate) async fn read_without_model<T: Send + 'static>(
         self,
         app: &App,
-        read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
+        read: impl FnOnce(&JsonObject<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Account), ApiError> {
         let Self { document, account, .. } = self;
         let (server, principal) = (app.clone(), account.principal().clone());

@@ -11,8 +11,8 @@ use api::Protocol;
 use api::ids::{Clock, IdSeed, Ids};
 use api::recorded::continuation_line;
 use api::responses::Continuation;
-use model::record::line::{FORMAT, Head, Line, ModelLine};
-use model::trace::Trace;
+use model::record::line::{FORMAT, Line, ModelLine, RecordHead};
+use model::trace::AnswerTrace;
 use model::{AnswerContext, Model};
 
 /// An answer's seed and clock, and what is recorded of its request.
@@ -22,7 +22,7 @@ pub(crate) struct RecordDraft {
     /// When the request came.
     began: Instant,
     /// `None`: the server records nothing.
-    head: Option<Box<Head>>,
+    head: Option<Box<RecordHead>>,
 }
 
 impl RecordDraft {
@@ -39,7 +39,7 @@ impl RecordDraft {
             let whole = !records.redacts();
             let mut continuation_line = continuation_line(continuation);
             continuation_line.input = continuation_line.input.filter(|_| whole);
-            Box::new(Head {
+            Box::new(RecordHead {
                 format: FORMAT,
                 sluice: env!("CARGO_PKG_VERSION").to_owned(),
                 protocol: protocol.word().to_owned(),
@@ -82,9 +82,9 @@ impl RecordDraft {
     pub(crate) fn begin(self, app: &App, model: Model) -> Model {
         let Self { seed, clock, began, head } = self;
         let recorder = app.records.as_ref().zip(head).and_then(|(records, head)| {
-            records.begin(&clock, || Line::Head(Box::new(Head { model: model.record_line(), ..*head })))
+            records.begin(&clock, || Line::Head(Box::new(RecordHead { model: model.record_line(), ..*head })))
         });
-        let trace = app.taps.as_ref().map(|_| Trace::new(began));
+        let trace = app.taps.as_ref().map(|_| AnswerTrace::new(began));
         model.for_answer(AnswerContext::observed(seed, clock, recorder, trace))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use store::{Chunk, End, Item, Lease, Store};
+use store::{Chunk, End, Lease, Store, StoredItem};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -37,7 +37,7 @@ pub type Keeping = Pin<Box<dyn Future<Output = Kept> + Send>>;
 pub trait Keeper: Send {
     /// Keeps finished items, of which the answer's output begins with `first` others. Returns whether
     /// more are wanted: a keeper that needs none before the end keeps none.
-    fn keep_items(&self, _first: usize, _items: Vec<Item>) -> BoxFuture<'static, bool> {
+    fn keep_items(&self, _first: usize, _items: Vec<StoredItem>) -> BoxFuture<'static, bool> {
         Box::pin(std::future::ready(false))
     }
     /// Keeps the end.
@@ -46,7 +46,7 @@ pub trait Keeper: Send {
 
 /// What readers of the store can know of an answer that runs without a client.
 #[derive(Debug, Clone)]
-pub enum Progress {
+pub enum StoreProgress {
     /// So many events are stored, and others may follow.
     Stored(u64),
     /// The answer has ended, and its last events aren't stored: it was deleted, or the store failed.
@@ -68,7 +68,7 @@ pub struct Journal {
     store: Arc<dyn Store>,
     lease: Lease,
     /// For readers that wait.
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<StoreProgress>,
     next: u64,
     waiting: Vec<Vec<u8>>,
     since: Instant,
@@ -77,7 +77,12 @@ pub struct Journal {
 impl Journal {
     /// A journal of the response that is held by `lease`, of which `next` events are stored.
     /// `progress` is told of each further chunk.
-    pub fn new(store: Arc<dyn Store>, lease: Lease, next: u64, progress: watch::Sender<Progress>) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        lease: Lease,
+        next: u64,
+        progress: watch::Sender<StoreProgress>,
+    ) -> Self {
         Self { store, lease, progress, next, waiting: Vec::new(), since: Instant::now() }
     }
 
@@ -107,7 +112,7 @@ impl Journal {
         let Some(chunk) = self.take() else { return Ok(()) };
         let stored = self.store.append(&self.lease, chunk.clone()).await;
         if stored.is_ok() {
-            self.progress.send_replace(Progress::Stored(self.next));
+            self.progress.send_replace(StoreProgress::Stored(self.next));
         } else {
             (self.next, self.waiting) = (chunk.first, chunk.events);
         }

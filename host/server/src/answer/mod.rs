@@ -18,12 +18,12 @@ mod tap;
 mod unframed;
 
 pub use answering::{Answer, Replay, ReplayError};
-pub use keeper::{Journal, Keeper, Keeping, Kept, Progress, Unstored};
+pub use keeper::{Journal, Keeper, Keeping, Kept, StoreProgress, Unstored};
 pub use log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 pub use sse_body::SseBody;
 pub(crate) use tap::TapReader;
 pub use tap::Taps;
-pub use unframed::{Event, EventReader};
+pub use unframed::{EventReader, LogEvent};
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use hyper::body::Body;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Event, EventReader, LogReader, LogWriter, Policy, ReadError, SseBody, event_log};
+use super::{EventReader, LogEvent, LogReader, LogWriter, Policy, ReadError, SseBody, event_log};
 use crate::limits::HttpLimits;
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
@@ -101,7 +101,7 @@ fn without_padding(data: &str) -> String {
 /// An unframed reader, and what it has got.
 struct Unframed {
     reader: EventReader,
-    got: Vec<Event>,
+    got: Vec<LogEvent>,
     end: Option<Result<(), ReadError>>,
 }
 

@@ -12,7 +12,7 @@ use crate::answer::log::{LogReader, Read, ReadError};
 
 /// One event of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct LogEvent {
     /// Its number in the log, from 0. In Responses this is its `sequence_number`.
     pub number: u64,
     /// Its name, in protocols whose events have names.
@@ -25,7 +25,7 @@ pub struct Event {
 pub struct EventReader {
     log: LogReader,
     /// Events that were read and not yet handed out: a read's worth.
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<LogEvent>,
     over: bool,
 }
 
@@ -39,7 +39,7 @@ impl EventReader {
     ///
     /// # Errors
     /// The event is gone, or the answer broke off.
-    pub async fn next(&mut self) -> Result<Option<Event>, ReadError> {
+    pub async fn next(&mut self) -> Result<Option<LogEvent>, ReadError> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
@@ -48,7 +48,7 @@ impl EventReader {
         self.log.ask_for_heartbeat();
     }
 
-    fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Result<Option<Event>, ReadError>> {
+    fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Result<Option<LogEvent>, ReadError>> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
                 return Poll::Ready(Ok(Some(event)));
@@ -75,7 +75,7 @@ impl EventReader {
             taken.push((number, label.name, begin..all.len()));
         });
         let all = all.freeze();
-        let event = |(number, name, range)| Event { number, name, json: all.slice(range) };
+        let event = |(number, name, range)| LogEvent { number, name, json: all.slice(range) };
         self.waiting.extend(taken.into_iter().map(event));
         read
     }

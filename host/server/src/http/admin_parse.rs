@@ -19,7 +19,7 @@ use crate::http::held_body::held;
 use accounts::{Account, Overdrawn};
 use api::error::ApiError;
 use model::record::{EXTENSION, PARSED_STEP, RawOutput, Record, json_weight};
-use model::trace::Trace;
+use model::trace::AnswerTrace;
 use model::{Model, Written, WrittenParser};
 
 /// Longest text that is parsed, in bytes: its lines are some fifty times as long.
@@ -201,7 +201,7 @@ fn traced(model: &Model, written: &Written, parser: WrittenParser, purse: Purse)
             lines.add(line);
         }
     };
-    let trace = Trace::into_sink(Instant::now(), Box::new(sink));
+    let trace = AnswerTrace::into_sink(Instant::now(), Box::new(sink));
     let mut first = model.trace_again(written, parser, trace)?;
     first.insert("type".to_owned(), json!("answer"));
     first.insert("model".to_owned(), json!(&*model.label()));

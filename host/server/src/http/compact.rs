@@ -9,7 +9,7 @@ use crate::accept::caller::Caller;
 use crate::accept::record_draft::RecordDraft;
 use crate::http::answer::{Answered, json, warn};
 use crate::state::resolve::Continues;
-use api::{Object, Protocol, responses};
+use api::{JsonObject, Protocol, responses};
 use model::Model;
 
 /// The handler.
@@ -22,7 +22,7 @@ pub(crate) async fn compact(State(app): State<App>, request: Request) -> Answere
     body.hold(shown, COPIES - 1)?;
     let draft = RecordDraft::new(&app, &caller, Protocol::Responses, &body, &continuation).of_compaction();
     let (ids, now) = draft.ids_and_clock();
-    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+    let read = move |body: &JsonObject<'_>, defaults: &_, model: &Model| {
         let mut read = responses::compact(body, &continuation, defaults, ids, &now)?;
         read.warnings.extend(model.warnings(&read.job));
         Ok(read)

@@ -15,7 +15,7 @@ use crate::state::threads::threaded;
 use api::agent::clear;
 use api::error::ApiError;
 use api::request::CountRequest;
-use api::{Defaults, Object, Protocol, messages, responses};
+use api::{Defaults, JsonObject, Protocol, messages, responses};
 use model::{Model, StartError};
 
 /// `POST /v1/messages/count_tokens`.
@@ -31,7 +31,7 @@ pub(crate) async fn count_responses(State(app): State<App>, request: Request) ->
     let caller = Caller::of(&request);
     let body = check_json(&app, request).await?;
     let (body, continuation, _) = consult(&app, &caller, body, Continues::AsTheBodySays).await?;
-    let read = move |body: &Object<'_>, defaults: &_| responses::count(body, &continuation, defaults);
+    let read = move |body: &JsonObject<'_>, defaults: &_| responses::count(body, &continuation, defaults);
     count(&app, body, Protocol::Responses, read, responses::counted).await
 }
 
@@ -39,10 +39,10 @@ async fn count<T: Serialize>(
     app: &App,
     body: CheckedBody,
     protocol: Protocol,
-    read: impl FnOnce(&Object<'_>, &Defaults) -> Result<CountRequest, ApiError> + Send + 'static,
+    read: impl FnOnce(&JsonObject<'_>, &Defaults) -> Result<CountRequest, ApiError> + Send + 'static,
     counted: fn(usize, Option<usize>) -> T,
 ) -> Answered {
-    let read = move |body: &Object<'_>, defaults: &_, model: &Model| {
+    let read = move |body: &JsonObject<'_>, defaults: &_, model: &Model| {
         let mut asked = read(body, defaults)?;
         asked.warnings.extend(model.warnings(&asked.job));
         Ok(asked)

@@ -61,7 +61,7 @@ pub(crate) async fn list_models(State(app): State<App>, headers: HeaderMap, aske
     let mut list = Vec::new();
     for model in &app.models {
         let (created, context) = (model.created(), model.context());
-        list.extend(model.names().iter().map(|name| models::Model::new(name, created, context)));
+        list.extend(model.names().iter().map(|name| models::ModelCard::new(name, created, context)));
     }
     let mut list = models::ModelList::new(list);
     if models::asks_catalog(&asker.query) {
@@ -96,7 +96,7 @@ pub(crate) async fn one_model(
 ) -> Response {
     let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
     let Some(model) = app.models.find(&id) else { return refuse(&app.model_not_found(&id)) };
-    let model = models::Model::new(id, model.created(), model.context());
+    let model = models::ModelCard::new(id, model.created(), model.context());
     if is_anthropics(&headers) {
         json(200, to_json(&messages::ModelInfo::from(model)))
     } else {

@@ -12,10 +12,10 @@ use crate::http::asker::Asker;
 use crate::http::path::{Named, named};
 use crate::state::store_error::store;
 use api::error::ApiError;
-use api::{Defaults, Object};
+use api::{Defaults, JsonObject};
 
 /// Reader of a body that says a change, with warnings of what it ignores.
-type ReadChange<T> = fn(&Object<'_>, &Defaults) -> Result<(T, Vec<String>), ApiError>;
+type ReadChange<T> = fn(&JsonObject<'_>, &Defaults) -> Result<(T, Vec<String>), ApiError>;
 
 /// What a change is made to: whose, and under which id.
 pub(crate) struct Stored {

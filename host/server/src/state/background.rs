@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use store::{Claimed, Item, Owner, Page, Response, Store};
+use store::{Claimed, Owner, Page, Response, Store, StoredItem};
 
 use crate::accept::acceptance::start;
 use crate::accept::app::App;
 use crate::accept::body::{self, COPIES, CheckedBody};
 use crate::accept::caller::Caller;
-use crate::answer::{Answer, Journal, Progress, Unstored};
+use crate::answer::{Answer, Journal, StoreProgress, Unstored};
 use crate::state::ending::{end, folded_log};
 use crate::state::keeping::kept;
 use crate::state::reads::paid;
@@ -82,7 +82,7 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
                     app.running.remember_unstored(claimed.lease, Arc::clone(&last));
                 }
                 // Who follows it reads the store first.
-                progress.send_replace(Progress::Unstored(last));
+                progress.send_replace(StoreProgress::Unstored(last));
             }
         }
         Err(ending) => {
@@ -143,7 +143,7 @@ async fn attempt(
 /// The input of a response that has waited: all of it is its own. The account, which has paid for
 /// the items, pays for the text and for what reading copies of it.
 fn whole_input(
-    items: &[Item],
+    items: &[StoredItem],
     account: &mut Account,
     limits: &RequestLimits,
 ) -> Result<WholeInput, ApiError> {

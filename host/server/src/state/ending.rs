@@ -16,20 +16,20 @@ pub(crate) async fn end(
     Claimed { lease, response }: Claimed,
     ending: Ending,
 ) {
-    let unreadable = |unreadable: Unreadable| store::Error::Unavailable(unreadable.to_string());
+    let unreadable = |unreadable: Unreadable| store::StoreError::Unavailable(unreadable.to_string());
     let ended = async {
         let request = StoredRequest::read(&response.request).map_err(unreadable)?;
         let log = folded_log(store, lease.owner(), &response).await?;
         let end = ending.end(request.object.get(), log);
         let last = end.last.clone().map(Arc::new);
         let stored = store.finish(Target::Lease(lease.clone()), end).await;
-        if let (Err(store::Error::Unavailable(_)), Some(last)) = (&stored, last) {
+        if let (Err(store::StoreError::Unavailable(_)), Some(last)) = (&stored, last) {
             running.remember_unstored(lease.clone(), last);
         }
         stored
     };
     match ended.await {
-        Ok(_) | Err(store::Error::NotFound) => running.forget_unstored(lease.id()),
+        Ok(_) | Err(store::StoreError::NotFound) => running.forget_unstored(lease.id()),
         Err(error) => tracing::warn!(%error, "a lost response can't be ended now"),
     }
 }
@@ -50,7 +50,7 @@ pub(crate) async fn cancel(
             running.forget_unstored(&response.id);
             Ok(true)
         }
-        Err(store::Error::Sequence { .. }) => Ok(false),
+        Err(store::StoreError::Sequence { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }

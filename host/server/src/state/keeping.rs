@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use store::{End, Error, Finished, Item, Lease, NewResponse, Owner, Reply, Status, Store, Target};
+use store::{End, Finished, Lease, NewResponse, Owner, Reply, Status, Store, StoreError, StoredItem, Target};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::app::App;
@@ -90,7 +90,7 @@ pub(crate) async fn keep_turn(
 pub(crate) async fn entered(
     app: &App,
     creating: Reply<Lease>,
-    refusal: fn(Error) -> ApiError,
+    refusal: fn(StoreError) -> ApiError,
 ) -> Result<RunningPlace, ApiError> {
     let running = app.running.clone();
     let entering = app.tasks.spawn(async move { creating.await.map(|lease| running.enter(lease)) });
@@ -114,7 +114,7 @@ pub(crate) struct StoreKeeper {
 }
 
 impl Keeper for StoreKeeper {
-    fn keep_items(&self, first: usize, items: Vec<Item>) -> BoxFuture<'static, bool> {
+    fn keep_items(&self, first: usize, items: Vec<StoredItem>) -> BoxFuture<'static, bool> {
         let adding = self.store.add_output(&self.place.lease, first as u64, items);
         Box::pin(async move {
             let added = adding.await;
@@ -133,7 +133,7 @@ impl Keeper for StoreKeeper {
             place.leave();
             match finished {
                 Ok(Finished::Now) => Kept::Here,
-                Ok(Finished::Before(_)) | Err(Error::NotFound | Error::LeaseLost) => {
+                Ok(Finished::Before(_)) | Err(StoreError::NotFound | StoreError::LeaseLost) => {
                     if status == Status::Cancelled { Kept::ByOthers } else { Kept::Late }
                 }
                 Err(error) => {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use store::{
-    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Error, Events, Evicted,
-    Finished, Item, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply,
-    Response, Stats, Store, Tag, Target,
+    Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Evicted,
+    ExportedRecord, Finished, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Reply,
+    Response, Stats, Store, StoreError, StoredConversation, StoredItem, Target,
 };
 
 /// Time of transactions, from the call to the answer.
@@ -57,17 +57,17 @@ const REASONS: [&str; 8] =
 
 /// Word for an error; none where what was asked for isn't there, or is there already, which is an
 /// answer.
-fn reason(error: &Error) -> Option<&'static str> {
+fn reason(error: &StoreError) -> Option<&'static str> {
     match error {
-        Error::NotFound | Error::DuplicateItem(_) => None,
-        Error::Duplicate => Some("duplicate"),
-        Error::Locked | Error::Continued { .. } => Some("locked"),
-        Error::Full(_) => Some("full"),
-        Error::QueueFull(_) => Some("queue_full"),
-        Error::TooLong(_) => Some("too_long"),
-        Error::Unpaid => Some("unpaid"),
-        Error::LeaseLost | Error::Sequence { .. } => Some("lease_lost"),
-        Error::Unavailable(_) => Some("unavailable"),
+        StoreError::NotFound | StoreError::DuplicateItem(_) => None,
+        StoreError::Duplicate => Some("duplicate"),
+        StoreError::Locked | StoreError::Continued { .. } => Some("locked"),
+        StoreError::Full(_) => Some("full"),
+        StoreError::QueueFull(_) => Some("queue_full"),
+        StoreError::TooLong(_) => Some("too_long"),
+        StoreError::Unpaid => Some("unpaid"),
+        StoreError::LeaseLost | StoreError::Sequence { .. } => Some("lease_lost"),
+        StoreError::Unavailable(_) => Some("unavailable"),
     }
 }
 
@@ -104,7 +104,7 @@ impl Store for MeteredStore {
         write(self.0.append(lease, chunk))
     }
 
-    fn add_output(&self, lease: &Lease, first: u64, items: Vec<Item>) -> Reply<()> {
+    fn add_output(&self, lease: &Lease, first: u64, items: Vec<StoredItem>) -> Reply<()> {
         write(self.0.add_output(lease, first, items))
     }
 
@@ -124,7 +124,7 @@ impl Store for MeteredStore {
         read(self.0.items(owner, id, page, budget))
     }
 
-    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<Item>>> {
+    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<StoredItem>>> {
         read(self.0.items_by_id(owner, ids, budget))
     }
 
@@ -141,16 +141,16 @@ impl Store for MeteredStore {
         owner: &Owner,
         id: &str,
         metadata: Vec<u8>,
-        items: Vec<Item>,
-    ) -> Reply<Conversation> {
+        items: Vec<StoredItem>,
+    ) -> Reply<StoredConversation> {
         write(self.0.conversation_create(owner, id, metadata, items))
     }
 
-    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Conversation> {
+    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<StoredConversation> {
         read(self.0.conversation_get(owner, id, budget))
     }
 
-    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
+    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<StoredConversation> {
         write(self.0.conversation_update(owner, id, metadata))
     }
 
@@ -158,7 +158,7 @@ impl Store for MeteredStore {
         write(self.0.conversation_delete(owner, id))
     }
 
-    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()> {
+    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<StoredItem>) -> Reply<()> {
         write(self.0.conversation_append(owner, id, items))
     }
 
@@ -170,11 +170,11 @@ impl Store for MeteredStore {
         read(self.0.conversation_len(owner, id))
     }
 
-    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<Item> {
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<StoredItem> {
         read(self.0.conversation_item(owner, id, item, budget))
     }
 
-    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
+    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<StoredConversation> {
         write(self.0.conversation_remove(owner, id, item))
     }
 
@@ -189,14 +189,14 @@ impl Store for MeteredStore {
     fn completion_list(
         &self,
         owner: &Owner,
-        tags: Vec<Tag>,
+        tags: Vec<CompletionTag>,
         page: Page,
         budget: Budget,
     ) -> Reply<Completions> {
         read(self.0.completion_list(owner, tags, page, budget))
     }
 
-    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<()> {
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<CompletionTag>) -> Reply<()> {
         write(self.0.completion_retag(owner, id, tags))
     }
 
@@ -240,7 +240,7 @@ impl Store for MeteredStore {
         read(self.0.check())
     }
 
-    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, Record)>> {
+    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, ExportedRecord)>> {
         read(self.0.export(owner, after))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{Budget, Error, Payer, Reply};
+use store::{Budget, Payer, Reply, StoreError};
 
 use crate::accept::app::App;
 use crate::accept::body;
@@ -36,7 +36,7 @@ pub(crate) async fn paid_or<T>(
     account: Account,
     copies: usize,
     read: impl FnOnce(Budget) -> Reply<T>,
-    refusal: fn(Error) -> ApiError,
+    refusal: fn(StoreError) -> ApiError,
 ) -> Result<(T, Account), ApiError> {
     account.check_cpu().map_err(body::refusal)?;
     let turn = app.reads.ask(account.principal()).await;
@@ -46,7 +46,7 @@ pub(crate) async fn paid_or<T>(
     let Held { account, overdrawn } = std::mem::take(&mut *purse.held());
     match (read, overdrawn, account) {
         (Ok(read), None, Some(account)) => Ok((read, account)),
-        (Err(Error::Unpaid), Some(overdrawn), _) => Err(body::refusal(overdrawn)),
+        (Err(StoreError::Unpaid), Some(overdrawn), _) => Err(body::refusal(overdrawn)),
         (Err(error), ..) => Err(refusal(error)),
         (Ok(_), ..) => Err(ApiError::internal("The server failed to pay for what it read.")),
     }

@@ -1,6 +1,6 @@
 //! References of a request to stored items, replaced by the items.
 
-use store::{Item, Owner};
+use store::{Owner, StoredItem};
 
 use crate::accept::app::App;
 use crate::state::reads::paid;
@@ -20,7 +20,7 @@ pub(crate) async fn dereference(
     owner: &Owner,
     account: Account,
     given: Vec<OwnItem>,
-) -> Result<(Vec<Item>, Account), ApiError> {
+) -> Result<(Vec<StoredItem>, Account), ApiError> {
     let ids: Vec<String> = given.iter().filter_map(reference).map(str::to_owned).collect();
     let (found, account) = if ids.is_empty() {
         (Vec::new(), account)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Error, Item, Link, Owner};
+use store::{Link, Owner, StoreError, StoredItem};
 
 use crate::accept::app::App;
 use crate::accept::body::{COPIES, CheckedBody};
@@ -44,7 +44,7 @@ pub(crate) struct Resolved {
     /// What the response continues in the store.
     pub(crate) link: Link,
     /// The request's own items, as they are stored.
-    pub(crate) input: Vec<Item>,
+    pub(crate) input: Vec<StoredItem>,
     /// The body without its input, of a background response.
     pub(crate) bare: Option<Vec<u8>>,
     /// Whether the client wants deltas padded.
@@ -94,7 +94,7 @@ impl Before {
     }
 
     /// The input of these items and a request's own ones.
-    fn with(self, own: &[Item], limits: &RequestLimits) -> Result<WholeInput, ApiError> {
+    fn with(self, own: &[StoredItem], limits: &RequestLimits) -> Result<WholeInput, ApiError> {
         let bytes = self.size() + size(own);
         let own = own.iter().map(|item| &*item.body);
         match self {
@@ -155,8 +155,8 @@ async fn read_whole(
     app: &App,
     mut body: CheckedBody,
     before: Before,
-    own: Vec<Item>,
-) -> Result<(CheckedBody, Vec<Item>, Option<WholeInput>), ApiError> {
+    own: Vec<StoredItem>,
+) -> Result<(CheckedBody, Vec<StoredItem>, Option<WholeInput>), ApiError> {
     body.hold(before.copied() + size(&own), 1)?;
     let make = move |limits: &RequestLimits| Ok((before.with(&own, limits)?, own));
     let (mut body, (whole, own)) = body.make(app, usize::MAX, make).await?;
@@ -173,7 +173,7 @@ fn whole_size(item: &OwnItem) -> usize {
 }
 
 /// Size of items, in bytes.
-fn size(items: &[Item]) -> usize {
+fn size(items: &[StoredItem]) -> usize {
     items.iter().map(|item| item.body.len()).sum()
 }
 
@@ -185,7 +185,7 @@ fn size(items: &[Item]) -> usize {
 pub(crate) async fn check_unchanged(app: &App, owner: &Owner, resolved: &Resolved) -> Result<(), ApiError> {
     let Link::Conversation(id) = &resolved.link else { return Ok(()) };
     let now = store(app)?.conversation_len(owner, id).await.map_err(refusal)?;
-    if now == resolved.continued as u64 { Ok(()) } else { Err(refusal(Error::Locked)) }
+    if now == resolved.continued as u64 { Ok(()) } else { Err(refusal(StoreError::Locked)) }
 }
 
 /// Items that a request continues, which its account pays for once: they become its input.

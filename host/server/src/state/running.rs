@@ -13,7 +13,7 @@ use store::{Chunk, Lease, Owner};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Progress;
+use crate::answer::StoreProgress;
 use model::ReasoningStop;
 
 /// The responses that run. Cheap to clone.
@@ -41,7 +41,7 @@ pub(crate) struct Handle {
     /// Cancelled when nobody wants the response any more.
     pub(crate) withdrawn: CancellationToken,
     /// What is stored of it. Closed when it runs no more.
-    pub(crate) progress: watch::Receiver<Progress>,
+    pub(crate) progress: watch::Receiver<StoreProgress>,
     /// Ends the response's reasoning, once it is generated.
     pub(crate) reasoning: Arc<OnceLock<ReasoningStop>>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct RunningPlace {
     running: Running,
     pub(crate) lease: Lease,
     pub(crate) withdrawn: CancellationToken,
-    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) progress: watch::Sender<StoreProgress>,
     pub(crate) reasoning: Arc<OnceLock<ReasoningStop>>,
     has_ended: bool,
 }
@@ -73,7 +73,7 @@ impl RunningPlace {
 impl Running {
     /// Enters a response that this process runs.
     pub(crate) fn enter(&self, lease: Lease) -> RunningPlace {
-        let (progress, receiver) = watch::channel(Progress::Stored(0));
+        let (progress, receiver) = watch::channel(StoreProgress::Stored(0));
         let withdrawn = CancellationToken::new();
         let reasoning = Arc::default();
         let handle =
@@ -99,7 +99,7 @@ impl Running {
 
     /// Remembers that these `last` events of a response couldn't be stored.
     pub(crate) fn remember_unstored(&self, lease: Lease, last: Arc<Chunk>) {
-        let (_, progress) = watch::channel(Progress::Unstored(last));
+        let (_, progress) = watch::channel(StoreProgress::Unstored(last));
         let handle = Handle { withdrawn: CancellationToken::new(), progress, reasoning: Arc::default() };
         lock(&self.0.unstored).insert(lease.id().to_owned(), RunningEntry { lease, handle });
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Error, Store};
+use store::{Store, StoreError};
 
 use crate::accept::app::App;
 use api::error::ApiError;
@@ -24,50 +24,50 @@ pub(crate) fn store(app: &App) -> Result<&Arc<dyn Store>, ApiError> {
 
 /// The refusal that a client gets for an error of the store. It names no id that is unknown, so that
 /// an id of another owner gets the same bytes as an unknown one.
-pub(crate) fn refusal(error: Error) -> ApiError {
+pub(crate) fn refusal(error: StoreError) -> ApiError {
     let (status, code, message) = match error {
-        Error::NotFound => {
+        StoreError::NotFound => {
             let message = "Nothing is stored here under this id: it is unknown, was deleted, or wasn't used for too long.";
             (404, "not_found", message.to_owned())
         }
-        Error::DuplicateItem(id) => return ApiError::duplicate_item(&id),
-        Error::Locked => {
+        StoreError::DuplicateItem(id) => return ApiError::duplicate_item(&id),
+        StoreError::Locked => {
             let message =
                 "Another response of this conversation is being written: wait until it ends, or cancel it.";
             (400, "conversation_locked", message.to_owned())
         }
-        Error::TooLong(what) => {
+        StoreError::TooLong(what) => {
             let message = format!(
                 "What is stored is too long to be continued: {what}. Compact it (POST /v1/responses/compact), or begin anew."
             );
             (400, "context_length_exceeded", message)
         }
-        Error::QueueFull(most) => {
+        StoreError::QueueFull(most) => {
             let message = format!(
                 "Too many background responses are waiting, of which a key may have {most}. Please try again in {RETRY_AFTER}s."
             );
             (429, "rate_limit_exceeded", message)
         }
-        Error::Full(what) => {
+        StoreError::Full(what) => {
             let message = format!(
                 "The store is full: {what}. Delete responses or conversations, or send `store: false`, which needs no room."
             );
             (503, "store_full", message)
         }
-        Error::Unavailable(why) => {
+        StoreError::Unavailable(why) => {
             // The reason may name files.
             tracing::error!(%why, "the store is unavailable");
             let message = "The server can't reach its store now: try again later, or send `store: false`, which needs none.";
             (503, "store_unavailable", message.to_owned())
         }
-        Error::Unpaid => {
+        StoreError::Unpaid => {
             let message = "There is no memory for what would be read of the store: try again.";
             (503, "server_unavailable", message.to_owned())
         }
-        Error::Continued { .. } => {
+        StoreError::Continued { .. } => {
             (400, "conversation_locked", "Another request continues the same turn of this thread.".to_owned())
         }
-        fault @ (Error::Duplicate | Error::LeaseLost | Error::Sequence { .. }) => {
+        fault @ (StoreError::Duplicate | StoreError::LeaseLost | StoreError::Sequence { .. }) => {
             tracing::error!(%fault, "the store refused what the server wrote");
             (500, "server_error", "The server failed to store this.".to_owned())
         }
@@ -83,23 +83,27 @@ pub(crate) fn refusal(error: Error) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use store::{Error, Full, TooLong};
+    use store::{Full, StoreError, TooLong};
 
     use super::refusal;
 
     #[test]
     fn each_error_has_its_status_and_code() {
         for (error, status, code) in [
-            (Error::NotFound, 404, "not_found"),
-            (Error::Locked, 400, "conversation_locked"),
-            (Error::TooLong(TooLong::Links), 400, "context_length_exceeded"),
-            (Error::QueueFull(256), 429, "rate_limit_exceeded"),
-            (Error::Full(Full::Owner), 503, "store_full"),
-            (Error::Unavailable("/secret/state.db: disk I/O error".to_owned()), 503, "store_unavailable"),
-            (Error::Unpaid, 503, "server_unavailable"),
-            (Error::Duplicate, 500, "server_error"),
-            (Error::LeaseLost, 500, "server_error"),
-            (Error::Sequence { expected: 7 }, 500, "server_error"),
+            (StoreError::NotFound, 404, "not_found"),
+            (StoreError::Locked, 400, "conversation_locked"),
+            (StoreError::TooLong(TooLong::Links), 400, "context_length_exceeded"),
+            (StoreError::QueueFull(256), 429, "rate_limit_exceeded"),
+            (StoreError::Full(Full::Owner), 503, "store_full"),
+            (
+                StoreError::Unavailable("/secret/state.db: disk I/O error".to_owned()),
+                503,
+                "store_unavailable",
+            ),
+            (StoreError::Unpaid, 503, "server_unavailable"),
+            (StoreError::Duplicate, 500, "server_error"),
+            (StoreError::LeaseLost, 500, "server_error"),
+            (StoreError::Sequence { expected: 7 }, 500, "server_error"),
         ] {
             let refusal = refusal(error);
             assert_eq!((refusal.status, refusal.code), (status, Some(code)));

@@ -40,6 +40,6 @@ pub(crate) async fn threaded(
 }
 
 /// The refusal that a client of a thread gets for an error of the store.
-pub(super) fn refusal(error: store::Error) -> ApiError {
+pub(super) fn refusal(error: store::StoreError) -> ApiError {
     thread::refusal(&error).unwrap_or_else(|| store_error::refusal(error))
 }

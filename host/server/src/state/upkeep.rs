@@ -44,7 +44,7 @@ async fn end_abandoned(running: &Running, store: &Arc<dyn Store>, lease: Lease) 
         Ok(response) => end(running, store, Claimed { lease, response }, Ending::Cancelled).await,
         // A chat completion, of which nothing stays that doesn't end well, or a response that was
         // deleted.
-        Err(store::Error::NotFound) => {
+        Err(store::StoreError::NotFound) => {
             let end = End { status: Status::Cancelled, result: Vec::new(), output: Vec::new(), last: None };
             let _ = store.finish(Target::Lease(lease), end).await;
         }

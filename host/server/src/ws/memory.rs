@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{End, Item, Status};
+use store::{End, Status, StoredItem};
 
 use crate::accept::app::App;
 use crate::answer::{Keeper, Keeping, Kept};
@@ -83,7 +83,7 @@ pub(crate) struct MemoryKeeper {
     /// Items that it continues.
     pub(crate) before: Context,
     /// Its own input.
-    pub(crate) input: Vec<Item>,
+    pub(crate) input: Vec<StoredItem>,
 }
 
 impl Keeper for MemoryKeeper {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::bench::serve::{
-    self, Api, Arrivals, BenchTarget, Conversations, Load, LoadProgress, Quantiles, ServeReport,
+    self, Api, Arrivals, BenchProgress, BenchTarget, Conversations, Load, Quantiles, ServeReport,
     TargetOptions,
 };
 use anyhow::Context;
@@ -154,7 +154,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// Shows the load's progress, as a bar if the total is known.
-fn tell(LoadProgress { done, failed, running }: LoadProgress, total: Option<usize>) {
+fn tell(BenchProgress { done, failed, running }: BenchProgress, total: Option<usize>) {
     const WIDTH: usize = 30;
     let bar = total.map(|total| {
         let filled = WIDTH * done / total.max(1);

@@ -6,7 +6,7 @@ use anyhow::Context;
 use model::record::{Record, Reparsed, word_of};
 use parser_kit::case::CaseItem;
 use serde_json::json;
-use turn::{Item, ItemHead, ItemStatus};
+use turn::{FoldedItem, ItemHead, ItemStatus};
 
 use super::loaded::{LoadedModels, Wanted};
 use super::println_out;
@@ -46,7 +46,7 @@ fn lines(Reparsed { items, end, .. }: Reparsed) -> Vec<String> {
 }
 
 /// An item as cases have it.
-pub(in crate::cli) fn case_item(Item { head, text, status }: Item) -> CaseItem {
+pub(in crate::cli) fn case_item(FoldedItem { head, text, status }: FoldedItem) -> CaseItem {
     let complete = status == ItemStatus::Completed;
     let head = match head {
         ItemHead::Reasoning => parser_kit::Head::Reasoning,

@@ -14,7 +14,7 @@ use model::record::line::ModelLine;
 use model::record::{Playback, Record};
 use model::{AnswerContext, EngineChoice, Model, ModelOptions, Models};
 use net::printable::Escaped;
-use server::Limits;
+use server::ServerLimits;
 use server::answer::{Answer, Replay};
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ use crate::cli::stderr;
 /// A model as a record has it.
 pub(in crate::cli) struct LoadedModel {
     pub(in crate::cli) model: Model,
-    pub(super) limits: Limits,
+    pub(super) limits: ServerLimits,
     pub(super) defaults: Defaults,
 }
 

@@ -11,7 +11,8 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::{
-    Completion, Conversation, Item, Link, Outcome, Owner, Record, Response, State, Status, Store as _,
+    Completion, EndedResponse, ExportedRecord, Link, Owner, Response, State, Status, Store as _,
+    StoredConversation, StoredItem,
 };
 
 use super::file::{FileArgument, wait};
@@ -39,15 +40,15 @@ pub(super) fn run(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// A record as a line.
-fn line(record: &Record) -> serde_json::Result<Vec<u8>> {
+fn line(record: &ExportedRecord) -> serde_json::Result<Vec<u8>> {
     let mut line = match record {
-        Record::Response(owner, response, input) => {
+        ExportedRecord::Response(owner, response, input) => {
             serde_json::to_vec(&ResponseLine::of(owner, response, input))
         }
-        Record::Completion(owner, completion, messages) => {
+        ExportedRecord::Completion(owner, completion, messages) => {
             serde_json::to_vec(&CompletionLine::of(owner, completion, messages))
         }
-        Record::Conversation(owner, conversation, items) => {
+        ExportedRecord::Conversation(owner, conversation, items) => {
             serde_json::to_vec(&ConversationLine::of(owner, conversation, items))
         }
     }?;
@@ -75,7 +76,7 @@ struct ResponseLine<'a> {
 }
 
 impl<'a> ResponseLine<'a> {
-    fn of(owner: &'a Owner, response: &'a Response, input: &'a [Item]) -> Self {
+    fn of(owner: &'a Owner, response: &'a Response, input: &'a [StoredItem]) -> Self {
         let ended = match &response.state {
             State::Ended(outcome) => Some(outcome),
             State::Queued | State::Running => None,
@@ -111,7 +112,7 @@ fn status(state: &State) -> &'static str {
     match state {
         State::Queued => "queued",
         State::Running => "in_progress",
-        State::Ended(Outcome { status, .. }) => match status {
+        State::Ended(EndedResponse { status, .. }) => match status {
             Status::Completed => "completed",
             Status::Incomplete => "incomplete",
             Status::Cancelled => "cancelled",
@@ -131,7 +132,7 @@ struct CompletionLine<'a> {
 }
 
 impl<'a> CompletionLine<'a> {
-    fn of(owner: &'a Owner, completion: &'a Completion, messages: &'a [Item]) -> Self {
+    fn of(owner: &'a Owner, completion: &'a Completion, messages: &'a [StoredItem]) -> Self {
         Self {
             object: "chat.completion",
             owner: owner.name(),
@@ -154,7 +155,7 @@ struct ConversationLine<'a> {
 }
 
 impl<'a> ConversationLine<'a> {
-    fn of(owner: &'a Owner, conversation: &'a Conversation, items: &'a [Item]) -> Self {
+    fn of(owner: &'a Owner, conversation: &'a StoredConversation, items: &'a [StoredItem]) -> Self {
         Self {
             object: "conversation",
             owner: owner.name(),
@@ -173,7 +174,7 @@ struct ItemLine<'a> {
 }
 
 impl<'a> ItemLine<'a> {
-    fn all(items: &'a [Item]) -> Vec<Self> {
+    fn all(items: &'a [StoredItem]) -> Vec<Self> {
         items.iter().map(|item| Self { id: &item.id, body: Body(&item.body) }).collect()
     }
 }
@@ -200,10 +201,10 @@ mod tests {
 
     #[test]
     fn a_record_is_one_line_whatever_its_bodies_are() {
-        let item = |body: &[u8]| Item { id: "i".to_owned(), body: body.to_vec() };
-        let conversation = Conversation { id: "conv_1".to_owned(), created: 5, metadata: vec![] };
+        let item = |body: &[u8]| StoredItem { id: "i".to_owned(), body: body.to_vec() };
+        let conversation = StoredConversation { id: "conv_1".to_owned(), created: 5, metadata: vec![] };
         let items = vec![item(b"{\n \"a\": 1.50,\r\n \"b\": \"\\n\"}"), item(b"\xff{")];
-        let line = line(&Record::Conversation(Owner::new("alice"), conversation, items)).unwrap();
+        let line = line(&ExportedRecord::Conversation(Owner::new("alice"), conversation, items)).unwrap();
         assert_eq!(
             String::from_utf8(line).unwrap(),
             "{\"object\":\"conversation\",\"owner\":\"alice\",\"id\":\"conv_1\",\"created_ms\":5,\"metadata\":{\"base64\":\"\"},\"items\":[\

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use store::Schema;
+use store::SchemaVersions;
 
 use super::file::FileArgument;
 
@@ -14,7 +14,7 @@ pub(super) struct MigrateArguments {
 }
 
 pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
-    let Schema { before, now } = arguments.file.open()?.schema();
+    let SchemaVersions { before, now } = arguments.file.open()?.schema();
     let mut out = std::io::stdout().lock();
     if before == now {
         writeln!(out, "it has schema {now} already")?;

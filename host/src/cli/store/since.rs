@@ -1,6 +1,6 @@
 //! Values of `--unused-since`: an age such as `30d`, or a date such as `2026-11-25`.
 
-use store::{Clock, Millis};
+use store::{Millis, TimeSource};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -10,7 +10,7 @@ pub(super) struct Since(pub(super) Millis);
 
 /// Parses an age, counted from now, or a date, whose day begins at midnight in UTC.
 pub(super) fn since(text: &str) -> Result<Since, String> {
-    let before = |age: u64| Clock::default().now().saturating_sub(age.saturating_mul(1000));
+    let before = |age: u64| TimeSource::default().now().saturating_sub(age.saturating_mul(1000));
     let moment = age(text).map(before).or_else(|| date(text).map(|seconds| seconds * 1000));
     moment
         .map(Since)

@@ -7,7 +7,7 @@ use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
 use crate::bounds::SWEPT;
-use crate::{Claimed, Error, Lease, Owner, Result};
+use crate::{Claimed, Lease, Owner, Result, StoreError};
 
 // Both searches name their index: SQLite would rather read the whole table in the order of its
 // keys.
@@ -39,7 +39,7 @@ fn take(s: &Session, key: i64) -> Result<Claimed> {
 pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
     if row.status != QUEUED {
-        return Err(Error::LeaseLost);
+        return Err(StoreError::LeaseLost);
     }
     s.run("UPDATE response SET host = NULL, lease = 0, tries = tries - 1 WHERE key = ?", [row.key])?;
     Ok(())

@@ -9,7 +9,7 @@ use super::row::{CHUNK_ROW, Kind, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
-use crate::{Conversation, Item, Owner, Record, Result, Stats};
+use crate::{ExportedRecord, Owner, Result, Stats, StoredConversation, StoredItem};
 
 pub(crate) fn stats(s: &Session) -> Result<Stats> {
     let count = |sql: &str| s.number(&format!("SELECT COUNT(*) FROM {sql}"), []);
@@ -87,7 +87,11 @@ pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
 /// Numbers of conversations begin here, behind those of responses.
 const CONVERSATIONS: u64 = 1 << 62;
 
-pub(crate) fn export(s: &Session, owner: Option<&Owner>, after: u64) -> Result<Option<(u64, Record)>> {
+pub(crate) fn export(
+    s: &Session,
+    owner: Option<&Owner>,
+    after: u64,
+) -> Result<Option<(u64, ExportedRecord)>> {
     let owner = owner.map(Owner::name);
     if after < CONVERSATIONS {
         let found = s.first(
@@ -100,9 +104,9 @@ pub(crate) fn export(s: &Session, owner: Option<&Owner>, after: u64) -> Result<O
             let (owner, row, input) =
                 (Owner::new(&name), ResponseRow::get(s, key)?, read::own_items(s, key, 0)?);
             let record = if row.kind == Kind::Completion {
-                Record::Completion(owner, completions::load(s, key)?, input)
+                ExportedRecord::Completion(owner, completions::load(s, key)?, input)
             } else {
-                Record::Response(owner, read::load(s, row)?, input)
+                ExportedRecord::Response(owner, read::load(s, row)?, input)
             };
             return Ok(Some((key.unsigned_abs(), record)));
         }
@@ -112,14 +116,14 @@ pub(crate) fn export(s: &Session, owner: Option<&Owner>, after: u64) -> Result<O
          WHERE conversation.key > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY conversation.key LIMIT 1",
         params![after.saturating_sub(CONVERSATIONS), owner],
         |row| {
-            let conversation = Conversation { id: row.get(2)?, created: row.get(3)?, metadata: row.get(4)? };
+            let conversation = StoredConversation { id: row.get(2)?, created: row.get(3)?, metadata: row.get(4)? };
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, conversation))
         },
     )?;
     let Some((key, name, conversation)) = found else { return Ok(None) };
     let items = s.all("SELECT id, body FROM entry WHERE conversation = ? ORDER BY pos", [key], |row| {
-        Ok(Item { id: row.get(0)?, body: row.get(1)? })
+        Ok(StoredItem { id: row.get(0)?, body: row.get(1)? })
     })?;
     let number = CONVERSATIONS + key.unsigned_abs();
-    Ok(Some((number, Record::Conversation(Owner::new(&name), conversation, items))))
+    Ok(Some((number, ExportedRecord::Conversation(Owner::new(&name), conversation, items))))
 }

@@ -9,8 +9,8 @@ use super::session::Session;
 use super::{evict, read, responses};
 use crate::bounds::{ITEM_BYTES, SWEPT, TOUCH, millis};
 use crate::{
-    Budget, Completion, Completions, Error, Items, Lease, Link, NewCompletion, NewResponse, Order, Owner,
-    Page, Result, Side, Tag,
+    Budget, Completion, CompletionTag, Completions, Items, Lease, Link, NewCompletion, NewResponse, Order,
+    Owner, Page, Result, Side, StoreError,
 };
 
 /// A completion that can be read.
@@ -34,7 +34,7 @@ fn find(s: &Session, owner: &Owner, id: &str) -> Result<Row> {
         "SELECT key, owner, used FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?1) AND id = ?3 AND {VISIBLE}"
     );
     let read = |row: &rusqlite::Row<'_>| Ok(Row { key: row.get(0)?, owner: row.get(1)?, used: row.get(2)? });
-    s.first(&sql, params![owner.name(), s.expired(), id], read)?.ok_or(Error::NotFound)
+    s.first(&sql, params![owner.name(), s.expired(), id], read)?.ok_or(StoreError::NotFound)
 }
 
 pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(Lease, Option<Debt>)> {
@@ -47,7 +47,7 @@ pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(
             params![owner.name(), lease.id],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?
-        .ok_or(Error::NotFound)?;
+        .ok_or(StoreError::NotFound)?;
     s.run("UPDATE response SET kind = 1 WHERE key = ?", [key])?;
     let tagged = tag(s, key, &tags)?;
     // What is owed already includes what this evicts.
@@ -59,9 +59,9 @@ pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(
 }
 
 /// Adds tags. Returns their counted bytes.
-fn tag(s: &Session, key: i64, tags: &[Tag]) -> Result<u64> {
+fn tag(s: &Session, key: i64, tags: &[CompletionTag]) -> Result<u64> {
     let mut bytes = 0;
-    for Tag { name, value } in tags {
+    for CompletionTag { name, value } in tags {
         s.run(
             "INSERT OR REPLACE INTO tag (response, owner, name, value) SELECT key, owner, ?2, ?3 FROM response WHERE key = ?1",
             params![key, name, value],
@@ -101,9 +101,9 @@ pub(crate) fn load(s: &Session, key: i64) -> Result<Completion> {
             [key],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?
-        .ok_or(Error::NotFound)?;
+        .ok_or(StoreError::NotFound)?;
     let tags = s.all("SELECT name, value FROM tag WHERE response = ? ORDER BY rowid", [key], |row| {
-        Ok(Tag { name: row.get(0)?, value: row.get(1)? })
+        Ok(CompletionTag { name: row.get(0)?, value: row.get(1)? })
     })?;
     Ok(Completion { id, tags, result })
 }
@@ -111,7 +111,7 @@ pub(crate) fn load(s: &Session, key: i64) -> Result<Completion> {
 pub(crate) fn list(
     s: &Session,
     owner: &Owner,
-    tags: Vec<Tag>,
+    tags: Vec<CompletionTag>,
     page: &Page,
     budget: &Budget,
 ) -> Result<Completions> {
@@ -130,7 +130,13 @@ const SIZE: &str = "LENGTH(result) + (SELECT COALESCE(SUM(OCTET_LENGTH(name) + O
 
 /// Sizes and keys of the completions behind `behind`, one more than the page has room for. A tag is
 /// looked up in its index, the last one first: the others are most likely on more completions.
-fn keys(s: &Session, owner: &Owner, mut tags: Vec<Tag>, behind: i64, page: &Page) -> Result<Vec<(u64, i64)>> {
+fn keys(
+    s: &Session,
+    owner: &Owner,
+    mut tags: Vec<CompletionTag>,
+    behind: i64,
+    page: &Page,
+) -> Result<Vec<(u64, i64)>> {
     let expired = i64::try_from(s.expired()).unwrap_or(i64::MAX);
     let mut values: Vec<Value> =
         vec![owner.name().to_owned().into(), expired.into(), behind.into(), page.rows().into()];
@@ -164,12 +170,17 @@ fn keys(s: &Session, owner: &Owner, mut tags: Vec<Tag>, behind: i64, page: &Page
 }
 
 /// The condition that a row of `tag` is this tag, whose name and value are added to `values`.
-fn is_tag(tag: Tag, values: &mut Vec<Value>) -> String {
+fn is_tag(tag: CompletionTag, values: &mut Vec<Value>) -> String {
     values.extend([tag.name.into(), tag.value.into()]);
     format!("name = ?{} AND value = ?{}", values.len() - 1, values.len())
 }
 
-pub(crate) fn retag(s: &Session, owner: &Owner, id: &str, tags: &[Tag]) -> Result<((), Option<Debt>)> {
+pub(crate) fn retag(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    tags: &[CompletionTag],
+) -> Result<((), Option<Debt>)> {
     let row = find(s, owner, id)?;
     s.run(
         "UPDATE response SET used = MAX(used, ?1), bytes = bytes - \

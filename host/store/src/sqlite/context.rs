@@ -11,7 +11,7 @@ use rusqlite::{Row, params};
 use super::read::{Place, entries, paged, response_places};
 use super::row::{ConversationRow, ResponseRow};
 use super::session::Session;
-use crate::{Budget, ContextItem, Error, Item, Items, Link, Owner, Page, Result, Side};
+use crate::{Budget, ContextItem, Items, Link, Owner, Page, Result, Side, StoreError, StoredItem};
 
 /// Items of a context whose places nobody pays for, and the memory of each further place in bytes: many
 /// tiny items have larger places than bodies.
@@ -83,7 +83,7 @@ impl Context {
             Link::Turn(id) => ResponseRow::find_turn(s, owner, id)?,
         };
         if !parent.continuable() {
-            return Err(Error::NotFound);
+            return Err(StoreError::NotFound);
         }
         Ok(Self { last: Some(parent.key), ..Self::before(&parent) })
     }
@@ -107,7 +107,7 @@ impl Context {
             let found =
                 s.first(&sql, [last], |row| Ok((row.get::<_, Option<bool>>(0)?, Size::read(row, 1)?)))?;
             let Some((Some(true), found)) = found else {
-                return Err(Error::Unavailable(
+                return Err(StoreError::Unavailable(
                     "a response of a chain is missing: run store check".to_owned(),
                 ));
             };
@@ -117,7 +117,7 @@ impl Context {
     }
 
     fn items(&self, s: &Session) -> Result<Vec<ContextItem>> {
-        let item = |side, id, body| ContextItem { side, item: Item { id, body } };
+        let item = |side, id, body| ContextItem { side, item: StoredItem { id, body } };
         let mut items = match self.root {
             Some((key, before)) => {
                 let sql = format!("SELECT id, body FROM entry {ENTRIES} ORDER BY pos");

@@ -10,7 +10,7 @@ use super::row::{ConversationRow, body_bytes, counted, owner_key};
 use super::session::Session;
 use super::{evict, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
-use crate::{Budget, Conversation, Error, Item, Items, Order, Owner, Page, Result, TooLong};
+use crate::{Budget, Items, Order, Owner, Page, Result, StoreError, StoredConversation, StoredItem, TooLong};
 
 /// A conversation once it is paid for, and its key if its age is to be renewed.
 pub(crate) fn get(
@@ -18,7 +18,7 @@ pub(crate) fn get(
     owner: &Owner,
     id: &str,
     budget: &Budget,
-) -> Result<(Conversation, Option<i64>)> {
+) -> Result<(StoredConversation, Option<i64>)> {
     budget.pay(ConversationRow::metadata_bytes(s, owner, id)?)?;
     let row = ConversationRow::find(s, owner, id)?;
     let touch = row.to_touch(s);
@@ -36,13 +36,13 @@ pub(crate) fn create(
     owner: &Owner,
     id: &str,
     metadata: &[u8],
-    items: &[Item],
-) -> Result<(Conversation, Option<Debt>)> {
+    items: &[StoredItem],
+) -> Result<(StoredConversation, Option<Debt>)> {
     let owner_key = owner_key(s, owner)?;
     let taken =
         s.number("SELECT COUNT(*) FROM conversation WHERE owner = ? AND id = ?", params![owner_key, id])?;
     if taken > 0 {
-        return Err(Error::Duplicate);
+        return Err(StoreError::Duplicate);
     }
     s.run(
         "INSERT INTO conversation (owner, id, created, used, metadata, bytes) VALUES (?1, ?2, ?3, ?3, ?4, ?5)",
@@ -52,11 +52,16 @@ pub(crate) fn create(
     Ok((ConversationRow::find(s, owner, id)?.shown, debt))
 }
 
-pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Result<((), Option<Debt>)> {
+pub(crate) fn append(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    items: &[StoredItem],
+) -> Result<((), Option<Debt>)> {
     let row = ConversationRow::find(s, owner, id)?;
     check_ids(s, &row, items)?;
     if row.items + body_bytes(items) > s.bounds.context_bytes {
-        return Err(Error::TooLong(TooLong::Bytes));
+        return Err(StoreError::TooLong(TooLong::Bytes));
     }
     add(s, row.key, row.owner, row.next, items)?;
     let debt = evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)), counted(items))?;
@@ -65,22 +70,22 @@ pub(crate) fn append(s: &Session, owner: &Owner, id: &str, items: &[Item]) -> Re
 
 /// Refuses an item whose id another one of `items`, or an entry of the conversation, has: models
 /// would read it twice, and pages behind that id would leave entries out.
-fn check_ids(s: &Session, row: &ConversationRow, items: &[Item]) -> Result<()> {
+fn check_ids(s: &Session, row: &ConversationRow, items: &[StoredItem]) -> Result<()> {
     let mut ids = HashSet::new();
-    for Item { id, .. } in items {
+    for StoredItem { id, .. } in items {
         let taken = s.number(
             "SELECT EXISTS (SELECT 1 FROM entry WHERE owner = ? AND id = ? AND conversation = ?)",
             params![row.owner, id, row.key],
         )?;
         if taken > 0 || !ids.insert(id) {
-            return Err(Error::DuplicateItem(id.clone()));
+            return Err(StoreError::DuplicateItem(id.clone()));
         }
     }
     Ok(())
 }
 
 /// Adds entries from place `next` on.
-fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[Item]) -> Result<()> {
+fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[StoredItem]) -> Result<()> {
     for (pos, item) in (next..).zip(items) {
         s.run(
             "INSERT INTO entry (conversation, pos, owner, id, body) VALUES (?, ?, ?, ?, ?)",
@@ -117,14 +122,14 @@ pub(crate) fn update(
     owner: &Owner,
     id: &str,
     metadata: Vec<u8>,
-) -> Result<(Conversation, Option<Debt>)> {
+) -> Result<(StoredConversation, Option<Debt>)> {
     let row = ConversationRow::find(s, owner, id)?;
     s.run(
         "UPDATE conversation SET metadata = ?1, used = MAX(used, ?2), bytes = bytes + ?3 - ?4 WHERE key = ?5",
         params![metadata, s.now(), metadata.len(), row.shown.metadata.len(), row.key],
     )?;
     let debt = evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)), metadata.len() as u64)?;
-    Ok((Conversation { metadata, ..row.shown }, debt))
+    Ok((StoredConversation { metadata, ..row.shown }, debt))
 }
 
 pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
@@ -158,7 +163,7 @@ pub(crate) fn items(
                 |row| row.get::<_, Option<i64>>(0),
             )?
             .flatten()
-            .ok_or(Error::NotFound)?,
+            .ok_or(StoreError::NotFound)?,
     };
     let which = format!("WHERE conversation = ?1 AND {sql} LIMIT ?3");
     let places = read::entries(s, &which, params![row.key, behind, page.rows()])?;
@@ -171,16 +176,22 @@ pub(crate) fn len(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
 }
 
 /// The newest entry with this id, once it is paid for.
-pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: String, budget: &Budget) -> Result<Item> {
+pub(crate) fn item(
+    s: &Session,
+    owner: &Owner,
+    id: &str,
+    item: String,
+    budget: &Budget,
+) -> Result<StoredItem> {
     let row = ConversationRow::find(s, owner, id)?;
     let (pos, bytes) = newest(s, &row, &item)?;
     budget.pay(bytes)?;
     let sql = "SELECT body FROM entry WHERE conversation = ? AND pos = ?";
     let body = s.first(sql, params![row.key, pos], |row| row.get(0))?;
-    Ok(Item { id: item, body: body.ok_or(Error::NotFound)? })
+    Ok(StoredItem { id: item, body: body.ok_or(StoreError::NotFound)? })
 }
 
-pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<Conversation> {
+pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<StoredConversation> {
     let row = ConversationRow::find(s, owner, id)?;
     let (pos, bytes) = newest(s, &row, item)?;
     s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
@@ -198,5 +209,5 @@ fn newest(s: &Session, row: &ConversationRow, item: &str) -> Result<(u64, u64)> 
         params![row.owner, item, row.key],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?
-    .ok_or(Error::NotFound)
+    .ok_or(StoreError::NotFound)
 }

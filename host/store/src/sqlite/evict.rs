@@ -9,7 +9,7 @@ use rusqlite::params;
 use super::garbage;
 use super::session::Session;
 use crate::bounds::millis;
-use crate::{Error, Evicted, Full, Purge, Result};
+use crate::{Evicted, Full, Purge, Result, StoreError};
 
 /// Rows of all tables that one transaction changes by evicting.
 const ROWS: u64 = 1024;
@@ -205,7 +205,7 @@ pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<Keep>, added: u64)
             return Ok((bytes > 0).then_some(Debt { owner, keep, bytes }));
         }
         if !removal.oldest((full == Full::Owner).then_some(owner), keep)? {
-            return Err(Error::Full(full));
+            return Err(StoreError::Full(full));
         }
     }
     removal.end();

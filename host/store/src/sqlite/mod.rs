@@ -23,13 +23,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use crate::{Bounds, Clock, Evicted, OpenCause, OpenError};
+use crate::{Bounds, Evicted, OpenCause, OpenError, TimeSource};
 use open::Locks;
 use open_file::OpenFile;
 use queue::Queue;
 use session::Session;
 
-pub use open::{Schema, backup, is_in_use};
+pub use open::{SchemaVersions, backup, is_in_use};
 
 const READERS: usize = 2;
 
@@ -60,7 +60,7 @@ pub struct Options {
     /// How much is stored and for how long.
     pub bounds: Bounds,
     /// What time it is.
-    pub clock: Clock,
+    pub clock: TimeSource,
     /// What a commit is safe against.
     pub synchronous: Synchronous,
 }
@@ -74,7 +74,7 @@ pub struct Sqlite {
     locks: Option<Locks>,
     /// The database's file; none in memory.
     file: Option<Arc<OpenFile>>,
-    schema: Schema,
+    schema: SchemaVersions,
     evicted: Arc<Mutex<Evicted>>,
 }
 
@@ -104,13 +104,13 @@ impl Sqlite {
     }
 
     /// The schema of its database, before it was opened and since.
-    pub fn schema(&self) -> Schema {
+    pub fn schema(&self) -> SchemaVersions {
         self.schema
     }
 
     fn start(
         connection: rusqlite::Connection,
-        schema: Schema,
+        schema: SchemaVersions,
         options: &Options,
         file: Option<Arc<OpenFile>>,
     ) -> std::io::Result<Self> {

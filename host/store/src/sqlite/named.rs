@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::session::Session;
-use crate::{Budget, Item, Owner, Result};
+use crate::{Budget, Owner, Result, StoredItem};
 
 /// Tables that have items: a query for the newest place of an id and its size, and one for the body
 /// at a place.
@@ -23,7 +23,7 @@ const TABLES: [[&str; 2]; 2] = [
 ];
 
 /// The newest item of this id, once it is paid for.
-pub(crate) fn item(s: &Session, owner: &Owner, id: String, budget: &Budget) -> Result<Option<Item>> {
+pub(crate) fn item(s: &Session, owner: &Owner, id: String, budget: &Budget) -> Result<Option<StoredItem>> {
     for [place, body] in TABLES {
         let found = s.first(place, params![owner.name(), id, s.expired()], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?))
@@ -31,7 +31,7 @@ pub(crate) fn item(s: &Session, owner: &Owner, id: String, budget: &Budget) -> R
         if let Some((place, bytes)) = found {
             budget.pay(bytes)?;
             let body = s.first(body, [place], |row| row.get(0))?;
-            return Ok(body.map(|body| Item { id, body }));
+            return Ok(body.map(|body| StoredItem { id, body }));
         }
     }
     Ok(None)

@@ -75,7 +75,7 @@ fn private(path: &Path) -> std::io::Result<File> {
 
 /// The schema of a database: a number that migrations raise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schema {
+pub struct SchemaVersions {
     /// Number before it was opened; 0 of a new file.
     pub before: usize,
     /// Number since then.
@@ -83,7 +83,10 @@ pub struct Schema {
 }
 
 /// The writer's connection, migrated. Without a path: a database in memory.
-pub(crate) fn writer(path: Option<&PathBuf>, sync: Synchronous) -> Result<(Connection, Schema), OpenError> {
+pub(crate) fn writer(
+    path: Option<&PathBuf>,
+    sync: Synchronous,
+) -> Result<(Connection, SchemaVersions), OpenError> {
     let file = path.map_or_else(|| "memory".to_owned(), |p| p.display().to_string());
     let fail = |e: rusqlite::Error| OpenError::sqlite(&file, &e);
     let connection = connect(path).map_err(fail)?;
@@ -139,7 +142,7 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<usize> {
 }
 
 /// Brings the database to the newest schema, in one transaction that keeps everybody else out.
-fn migrate(connection: &Connection) -> rusqlite::Result<Result<Schema, String>> {
+fn migrate(connection: &Connection) -> rusqlite::Result<Result<SchemaVersions, String>> {
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     if let Some(why) = foreign(connection)? {
         return Ok(Err(why));
@@ -153,7 +156,7 @@ fn migrate(connection: &Connection) -> rusqlite::Result<Result<Schema, String>> 
     // Runs of an earlier process are lost: whoever sweeps takes them over at once.
     connection.execute("UPDATE response SET lease = 0 WHERE ended IS NULL AND lease > 0", [])?;
     connection.execute_batch("COMMIT")?;
-    Ok(Ok(Schema { before, now: MIGRATIONS.len() }))
+    Ok(Ok(SchemaVersions { before, now: MIGRATIONS.len() }))
 }
 
 /// Copies the store in `file` to a new file `to` of mode 0600, in one consistent state. Another

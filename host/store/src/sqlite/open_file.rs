@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::{Error, Result};
+use crate::{Result, StoreError};
 
 /// Bytes of the smallest database.
 const SMALLEST: u64 = 512;
@@ -78,9 +78,9 @@ impl OpenFile {
         }
     }
 
-    fn lost(&self, why: &str) -> Error {
+    fn lost(&self, why: &str) -> StoreError {
         let file = self.path.display();
-        Error::Unavailable(format!(
+        StoreError::Unavailable(format!(
             "{file}, while it was open: {why}; stop the server, put the file back, start it"
         ))
     }

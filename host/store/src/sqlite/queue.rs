@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::garbage;
 use super::session::Session;
-use crate::{Error, Result};
+use crate::{Result, StoreError};
 
 /// Calls that wait at most; further callers wait for a place.
 const WAITING: usize = 1024;
@@ -30,7 +30,7 @@ trait Call: Send {
     /// Makes the call. Returns whether it succeeded.
     fn run(&mut self, session: &Session) -> bool;
     /// Answers the caller; `lost` says why it wasn't made, or why a success wasn't committed.
-    fn answer(self: Box<Self>, lost: Option<&Error>);
+    fn answer(self: Box<Self>, lost: Option<&StoreError>);
 }
 
 struct Pending<F, T> {
@@ -48,7 +48,7 @@ impl<T: Send, F: FnOnce(&Session) -> Result<T> + Send> Call for Pending<F, T> {
         self.result.is_ok()
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Error>) {
+    fn answer(self: Box<Self>, lost: Option<&StoreError>) {
         let result = match lost {
             // One that wasn't made has no error of its own.
             Some(error) if self.work.is_some() => Err(error.clone()),
@@ -73,8 +73,8 @@ pub(crate) struct Queue {
     places: Arc<Semaphore>,
 }
 
-fn closed() -> Error {
-    Error::Unavailable("it is closed".to_owned())
+fn closed() -> StoreError {
+    StoreError::Unavailable("it is closed".to_owned())
 }
 
 impl Queue {
@@ -220,7 +220,7 @@ fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
             // A failing disk makes SQLite roll back the whole transaction.
             let _ = session.execute("ROLLBACK");
             session.evicting.take();
-            answer(&mut made, Some(&Error::Unavailable("the disk failed during the commit".to_owned())));
+            answer(&mut made, Some(&StoreError::Unavailable("the disk failed during the commit".to_owned())));
             begun = session.begin("BEGIN IMMEDIATE");
         }
         if start.elapsed() >= GROUP_TIME {
@@ -239,7 +239,7 @@ fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
     }
 }
 
-fn answer(made: &mut Vec<Boxed>, lost: Option<&Error>) {
+fn answer(made: &mut Vec<Boxed>, lost: Option<&StoreError>) {
     for call in made.drain(..) {
         call.answer(lost);
     }

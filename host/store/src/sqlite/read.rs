@@ -7,7 +7,8 @@ use super::session::Session;
 use crate::bounds::millis;
 use crate::chunk::unpack;
 use crate::{
-    Budget, Chunk, Error, Events, Item, Items, Order, Outcome, Owner, Page, Response, Result, Side, State,
+    Budget, Chunk, EndedResponse, Events, Items, Order, Owner, Page, Response, Result, Side, State,
+    StoreError, StoredItem,
 };
 
 /// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.
@@ -51,10 +52,10 @@ pub(crate) fn load(s: &Session, row: ResponseRow) -> Result<Response> {
         .first("SELECT request, result FROM body WHERE response = ?", [row.key], |r| {
             Ok((r.get(0)?, r.get(1)?))
         })?
-        .ok_or(Error::NotFound)?;
+        .ok_or(StoreError::NotFound)?;
     let state = match (row.ended_as(), row.ended) {
         (Some(status), Some(at)) => {
-            State::Ended(Outcome { status, at, result, output: own_items(s, row.key, 1)? })
+            State::Ended(EndedResponse { status, at, result, output: own_items(s, row.key, 1)? })
         }
         _ if row.status == QUEUED => State::Queued,
         _ => State::Running,
@@ -70,11 +71,11 @@ pub(crate) fn load(s: &Session, row: ResponseRow) -> Result<Response> {
 }
 
 /// Items of one side of a response.
-pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<Item>> {
+pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<StoredItem>> {
     s.all(
         "SELECT id, body FROM item WHERE response = ? AND side = ? ORDER BY pos",
         params![key, side],
-        |row| Ok(Item { id: row.get(0)?, body: row.get(1)? }),
+        |row| Ok(StoredItem { id: row.get(0)?, body: row.get(1)? }),
     )
 }
 
@@ -102,7 +103,7 @@ pub(crate) fn entries(s: &Session, which: &str, params: impl Params) -> Result<V
 }
 
 impl Place {
-    fn load(self, s: &Session) -> Result<Item> {
+    fn load(self, s: &Session) -> Result<StoredItem> {
         let body = match self.side {
             Some(side) => s.first(
                 "SELECT body FROM item WHERE response = ? AND side = ? AND pos = ?",
@@ -115,7 +116,7 @@ impl Place {
                 |row| row.get(0),
             )?,
         };
-        Ok(Item { id: self.id, body: body.ok_or(Error::NotFound)? })
+        Ok(StoredItem { id: self.id, body: body.ok_or(StoreError::NotFound)? })
     }
 }
 
@@ -126,7 +127,7 @@ pub(crate) fn paged(s: &Session, mut places: Vec<Place>, page: &Page, budget: &B
     }
     let start = match &page.after {
         // An id may occur again. Behind its last place: whoever asks page by page comes to the end.
-        Some(after) => places.iter().rposition(|place| place.id == *after).ok_or(Error::NotFound)? + 1,
+        Some(after) => places.iter().rposition(|place| place.id == *after).ok_or(StoreError::NotFound)? + 1,
         None => 0,
     };
     page_of(s, places.into_iter().skip(start), page, budget)
@@ -195,6 +196,6 @@ pub(crate) fn events_after(s: &Session, owner: &Owner, id: &str, after: Option<u
     Ok(Events::Log { chunk: Chunk { first: start, events }, end })
 }
 
-fn gap(number: u64) -> Error {
-    Error::Unavailable(format!("event {number} of a log is missing: run store check"))
+fn gap(number: u64) -> StoreError {
+    StoreError::Unavailable(format!("event {number} of a log is missing: run store check"))
 }

@@ -12,7 +12,8 @@ use super::{conversations, evict, read};
 use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
-    End, Error, Finished, Full, Item, Lease, Link, NewResponse, Owner, Result, Status, Target, TooLong,
+    End, Finished, Full, Lease, Link, NewResponse, Owner, Result, Status, StoreError, StoredItem, Target,
+    TooLong,
 };
 
 /// What a link brings to a new response.
@@ -43,7 +44,7 @@ pub(crate) fn enqueue(
         [owner_key],
     )?;
     if waiting > s.bounds.queued {
-        return Err(Error::QueueFull(s.bounds.queued));
+        return Err(StoreError::QueueFull(s.bounds.queued));
     }
     if !log.is_empty() {
         log_chunks(s, &ResponseRow::get(s, key)?, 0, log)?;
@@ -61,12 +62,12 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
     let taken =
         s.number("SELECT COUNT(*) FROM response WHERE owner = ? AND id = ?", params![owner_key, new.id])?;
     if taken > 0 {
-        return Err(Error::Duplicate);
+        return Err(StoreError::Duplicate);
     }
     let before = link(s, owner, &new.link)?;
     let own = body_bytes(&new.input);
     if before.context + own > s.bounds.context_bytes {
-        return Err(Error::TooLong(TooLong::Bytes));
+        return Err(StoreError::TooLong(TooLong::Bytes));
     }
     let (parent_id, conversation) = match &new.link {
         Link::Alone | Link::Thread => (None, None),
@@ -116,7 +117,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
         Link::Parent(id) => {
             let parent = ResponseRow::find(s, owner, id)?;
             if !parent.continuable() {
-                return Err(Error::NotFound);
+                return Err(StoreError::NotFound);
             }
             child_of(s, &parent)?
         }
@@ -124,14 +125,14 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
             let turn = ResponseRow::find_turn(s, owner, id)?;
             if turn.children > 0 {
                 let running = "SELECT COUNT(*) FROM response WHERE parent = ? AND ended IS NULL";
-                return Err(Error::Continued { running: s.number(running, [turn.key])? > 0 });
+                return Err(StoreError::Continued { running: s.number(running, [turn.key])? > 0 });
             }
             child_of(s, &turn)?
         }
         Link::Conversation(id) => {
             let conversation = ConversationRow::find(s, owner, id)?;
             if conversation.running.is_some() {
-                return Err(Error::Locked);
+                return Err(StoreError::Locked);
             }
             Before {
                 parent: None,
@@ -151,7 +152,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
 /// What a response brings to one that continues it, which counts as its use.
 fn child_of(s: &Session, parent: &ResponseRow) -> Result<Before> {
     if parent.depth >= s.bounds.links {
-        return Err(Error::TooLong(TooLong::Links));
+        return Err(StoreError::TooLong(TooLong::Links));
     }
     s.run(
         "UPDATE response SET children = children + 1, used = MAX(used, ?) WHERE key = ?",
@@ -170,7 +171,7 @@ pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) 
     let row = ResponseRow::leased(s, lease)?;
     let added: u64 = chunks.iter().map(|chunk| CHUNK_ROW + chunk.body.len() as u64).sum();
     if row.log_bytes + added > s.bounds.log_bytes {
-        return Err(Error::Full(Full::Log));
+        return Err(StoreError::Full(Full::Log));
     }
     log_chunks(s, &row, first, chunks)?;
     s.run("UPDATE response SET status = ? WHERE key = ?", params![RUNNING, row.key])?;
@@ -179,7 +180,7 @@ pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) 
 
 fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> Result<()> {
     let Some(last) = chunks.last().filter(|_| first == row.events && row.background) else {
-        return Err(Error::Sequence { expected: row.events });
+        return Err(StoreError::Sequence { expected: row.events });
     };
     let mut added = 0;
     for chunk in chunks {
@@ -196,11 +197,11 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
     Ok(())
 }
 
-pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[Item]) -> Result<()> {
+pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[StoredItem]) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
     let stored = output_len(s, row.key)?;
     if row.background || row.kind != Kind::Response || first != stored {
-        return Err(Error::Sequence { expected: stored });
+        return Err(StoreError::Sequence { expected: stored });
     }
     insert_output(s, &row, stored, items)
 }
@@ -211,7 +212,7 @@ fn output_len(s: &Session, key: i64) -> Result<u64> {
 }
 
 /// Adds items to a response's output, behind the `first` that it has.
-fn insert_output(s: &Session, row: &ResponseRow, first: u64, items: &[Item]) -> Result<()> {
+fn insert_output(s: &Session, row: &ResponseRow, first: u64, items: &[StoredItem]) -> Result<()> {
     insert_items(s, row.key, row.owner, 1, first, items)?;
     s.run(
         "UPDATE response SET bytes = bytes + ?1, context = context + ?2 WHERE key = ?3",
@@ -234,7 +235,7 @@ pub(crate) fn finish(
         return Ok(Finished::Before(read::load(s, row)?));
     }
     if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
-        return Err(Error::LeaseLost);
+        return Err(StoreError::LeaseLost);
     }
     if row.kind != Kind::Response && !matches!(end.status, Status::Completed | Status::Incomplete) {
         evict::remove(s, row.key, 0)?;
@@ -280,7 +281,14 @@ pub(crate) fn touch(s: &Session, key: i64) -> Result<()> {
     Ok(())
 }
 
-fn insert_items(s: &Session, key: i64, owner: i64, side: u64, first: u64, items: &[Item]) -> Result<()> {
+fn insert_items(
+    s: &Session,
+    key: i64,
+    owner: i64,
+    side: u64,
+    first: u64,
+    items: &[StoredItem],
+) -> Result<()> {
     for (pos, item) in (first..).zip(items) {
         s.run(
             "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",

@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 
 use super::session::Session;
 use crate::bounds::{ITEM_BYTES, TOUCH, millis};
-use crate::{Conversation, Error, Item, Lease, Link, Millis, Owner, Result, Status};
+use crate::{Lease, Link, Millis, Owner, Result, Status, StoreError, StoredConversation, StoredItem};
 
 pub(crate) const QUEUED: u64 = 0;
 pub(crate) const RUNNING: u64 = 1;
@@ -108,13 +108,13 @@ impl ResponseRow {
     /// The row of a visible response.
     pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
         let row = Self::find_any(s, owner, id)?;
-        if row.kind == Kind::Response { Ok(row) } else { Err(Error::NotFound) }
+        if row.kind == Kind::Response { Ok(row) } else { Err(StoreError::NotFound) }
     }
 
     /// The row of a thread's turn that may be continued.
     pub(crate) fn find_turn(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
         let row = Self::find_any(s, owner, id)?;
-        if row.kind == Kind::Turn && row.continuable() { Ok(row) } else { Err(Error::NotFound) }
+        if row.kind == Kind::Turn && row.continuable() { Ok(row) } else { Err(StoreError::NotFound) }
     }
 
     /// The row of a visible response, chat completion or turn.
@@ -122,9 +122,9 @@ impl ResponseRow {
         let sql = format!(
             "SELECT {COLUMNS} FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?"
         );
-        let row = s.first(&sql, params![owner.name(), id], Self::read)?.ok_or(Error::NotFound)?;
+        let row = s.first(&sql, params![owner.name(), id], Self::read)?.ok_or(StoreError::NotFound)?;
         if row.deleted || (row.ended.is_some() && row.used <= s.expired()) {
-            return Err(Error::NotFound);
+            return Err(StoreError::NotFound);
         }
         Ok(row)
     }
@@ -138,13 +138,13 @@ impl ResponseRow {
     pub(crate) fn get(s: &Session, key: i64) -> Result<Self> {
         let sql = format!("SELECT {COLUMNS} FROM response WHERE key = ?");
         s.first(&sql, [key], Self::read)?
-            .ok_or_else(|| Error::Unavailable(format!("response {key} is missing")))
+            .ok_or_else(|| StoreError::Unavailable(format!("response {key} is missing")))
     }
 
     /// The row of a response that this lease may write to.
     pub(crate) fn leased(s: &Session, lease: &Lease) -> Result<Self> {
         let row = Self::find_any(s, &lease.owner, &lease.id)?;
-        if row.held_by(lease) { Ok(row) } else { Err(Error::LeaseLost) }
+        if row.held_by(lease) { Ok(row) } else { Err(StoreError::LeaseLost) }
     }
 
     /// Whether it runs under this lease.
@@ -200,7 +200,7 @@ pub(crate) struct ConversationRow {
     /// Bytes of its entries.
     pub(crate) items: u64,
     pub(crate) used: u64,
-    pub(crate) shown: Conversation,
+    pub(crate) shown: StoredConversation,
 }
 
 impl ConversationRow {
@@ -212,7 +212,7 @@ impl ConversationRow {
     /// Size of a conversation's metadata.
     pub(crate) fn metadata_bytes(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
         let sql = "SELECT LENGTH(metadata) FROM conversation WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?";
-        s.first(sql, params![owner.name(), id], |row| row.get(0))?.ok_or(Error::NotFound)
+        s.first(sql, params![owner.name(), id], |row| row.get(0))?.ok_or(StoreError::NotFound)
     }
 
     /// The row of a visible conversation.
@@ -222,7 +222,8 @@ impl ConversationRow {
              WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
             params![owner.name(), id],
             |row| {
-                let shown = Conversation { id: id.to_owned(), created: row.get(5)?, metadata: row.get(6)? };
+                let shown =
+                    StoredConversation { id: id.to_owned(), created: row.get(5)?, metadata: row.get(6)? };
                 let found = Self {
                     key: row.get(0)?,
                     owner: row.get(1)?,
@@ -235,17 +236,21 @@ impl ConversationRow {
                 Ok(found)
             },
         )?;
-        let found = row.ok_or(Error::NotFound)?;
-        if found.running.is_none() && found.used <= s.expired() { Err(Error::NotFound) } else { Ok(found) }
+        let found = row.ok_or(StoreError::NotFound)?;
+        if found.running.is_none() && found.used <= s.expired() {
+            Err(StoreError::NotFound)
+        } else {
+            Ok(found)
+        }
     }
 }
 
 /// Bytes that items have in a context.
-pub(crate) fn body_bytes(items: &[Item]) -> u64 {
+pub(crate) fn body_bytes(items: &[StoredItem]) -> u64 {
     items.iter().map(|item| item.body.len() as u64).sum()
 }
 
 /// Bytes that are counted for stored items.
-pub(crate) fn counted(items: &[Item]) -> u64 {
+pub(crate) fn counted(items: &[StoredItem]) -> u64 {
     items.iter().map(|item| ITEM_BYTES + (item.id.len() + item.body.len()) as u64).sum()
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::open::BUSY;
 use super::open_file::OpenFile;
 use crate::bounds::millis;
-use crate::{Bounds, Clock, Error, Evicted, Millis, Result};
+use crate::{Bounds, Evicted, Millis, Result, StoreError, TimeSource};
 
 /// A thread's connection.
 pub(crate) struct Session {
@@ -18,7 +18,7 @@ pub(crate) struct Session {
     /// The database's file; none in memory.
     pub(crate) file: Option<Arc<OpenFile>>,
     pub(crate) bounds: Bounds,
-    pub(crate) clock: Clock,
+    pub(crate) clock: TimeSource,
     pub(crate) host: Arc<str>,
     /// What the transaction under way has evicted.
     pub(crate) evicting: Cell<Evicted>,
@@ -123,8 +123,8 @@ impl Session {
     }
 }
 
-impl From<rusqlite::Error> for Error {
+impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Error::Unavailable(error.to_string())
+        StoreError::Unavailable(error.to_string())
     }
 }

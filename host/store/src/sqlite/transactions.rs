@@ -5,9 +5,9 @@ use super::{Sqlite, background, check, completions, context, conversations, evic
 use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
-    Budget, Chunk, Claimed, Completion, Completions, ContextItem, Conversation, End, Events, Evicted,
-    Finished, Item, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Record, Reply,
-    Response, Result, Stats, Store, Tag, Target,
+    Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Evicted,
+    ExportedRecord, Finished, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Reply,
+    Response, Result, Stats, Store, StoredConversation, StoredItem, Target,
 };
 
 impl Sqlite {
@@ -87,7 +87,7 @@ impl Store for Sqlite {
         })
     }
 
-    fn add_output(&self, lease: &Lease, first: u64, items: Vec<Item>) -> Reply<()> {
+    fn add_output(&self, lease: &Lease, first: u64, items: Vec<StoredItem>) -> Reply<()> {
         let lease = lease.clone();
         self.write(move |s| responses::add_output(s, &lease, first, &items))
     }
@@ -123,7 +123,7 @@ impl Store for Sqlite {
         self.read_and_touch(read, responses::touch)
     }
 
-    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<Item>>> {
+    fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<StoredItem>>> {
         let owner = owner.clone();
         self.read_paid(budget, move |s, budget| {
             ids.into_iter().map(|id| named::item(s, &owner, id, budget)).collect()
@@ -145,19 +145,19 @@ impl Store for Sqlite {
         owner: &Owner,
         id: &str,
         metadata: Vec<u8>,
-        items: Vec<Item>,
-    ) -> Reply<Conversation> {
+        items: Vec<StoredItem>,
+    ) -> Reply<StoredConversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
         self.change(move |s| conversations::create(s, &owner, &id, &metadata, &items))
     }
 
-    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Conversation> {
+    fn conversation_get(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<StoredConversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
         let read = move |s: &Session| budget.run(|| conversations::get(s, &owner, &id, &budget));
         self.read_and_touch(read, conversations::touch)
     }
 
-    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<Conversation> {
+    fn conversation_update(&self, owner: &Owner, id: &str, metadata: Vec<u8>) -> Reply<StoredConversation> {
         let (owner, id) = (owner.clone(), id.to_owned());
         self.change(move |s| conversations::update(s, &owner, &id, metadata))
     }
@@ -167,7 +167,7 @@ impl Store for Sqlite {
         self.write(move |s| conversations::delete(s, &owner, &id))
     }
 
-    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<Item>) -> Reply<()> {
+    fn conversation_append(&self, owner: &Owner, id: &str, items: Vec<StoredItem>) -> Reply<()> {
         let (owner, id) = (owner.clone(), id.to_owned());
         self.change(move |s| conversations::append(s, &owner, &id, &items))
     }
@@ -183,12 +183,12 @@ impl Store for Sqlite {
         self.read(move |s| conversations::len(s, &owner, &id))
     }
 
-    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<Item> {
+    fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<StoredItem> {
         let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
         self.read_paid(budget, move |s, budget| conversations::item(s, &owner, &id, item, budget))
     }
 
-    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<Conversation> {
+    fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<StoredConversation> {
         let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
         self.write(move |s| conversations::remove(s, &owner, &id, &item))
     }
@@ -207,7 +207,7 @@ impl Store for Sqlite {
     fn completion_list(
         &self,
         owner: &Owner,
-        tags: Vec<Tag>,
+        tags: Vec<CompletionTag>,
         page: Page,
         budget: Budget,
     ) -> Reply<Completions> {
@@ -215,7 +215,7 @@ impl Store for Sqlite {
         self.read_paid(budget, move |s, budget| completions::list(s, &owner, tags, &page, budget))
     }
 
-    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<Tag>) -> Reply<()> {
+    fn completion_retag(&self, owner: &Owner, id: &str, tags: Vec<CompletionTag>) -> Reply<()> {
         let (owner, id) = (owner.clone(), id.to_owned());
         self.change(move |s| completions::retag(s, &owner, &id, &tags))
     }
@@ -266,7 +266,7 @@ impl Store for Sqlite {
         self.read(check::check)
     }
 
-    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, Record)>> {
+    fn export(&self, owner: Option<&Owner>, after: u64) -> Reply<Option<(u64, ExportedRecord)>> {
         let owner = owner.cloned();
         self.read(move |s| check::export(s, owner.as_ref(), after))
     }

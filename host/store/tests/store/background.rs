@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Chunk, End, Error, Events, Finished, Full, Link, Owner, State, Status, Target};
+use store::{
+    Bounds, Budget, Chunk, End, Events, Finished, Full, Link, Owner, State, Status, StoreError, Target,
+};
 
 use crate::kit::{Kit, chunk, each, end, new};
 
@@ -76,19 +78,22 @@ async fn a_chunk_that_leaves_a_gap_is_refused() {
         for (wrong, what) in [(chunk(2, 2), "again"), (chunk(4, 1), "gap"), (chunk(3, 0), "empty")] {
             assert_eq!(
                 kit.store.append(&lease, wrong.clone()).await,
-                Err(Error::Sequence { expected: 3 }),
+                Err(StoreError::Sequence { expected: 3 }),
                 "{what}"
             );
             let last = End { last: Some(wrong), ..end(Status::Completed, "r") };
             let finished = kit.store.finish(Target::Lease(lease.clone()), last).await;
-            assert_eq!(finished, Err(Error::Sequence { expected: 3 }), "{what}");
+            assert_eq!(finished, Err(StoreError::Sequence { expected: 3 }), "{what}");
         }
         assert_eq!(
             kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
             State::Running
         );
         let foreground = kit.create("f", Link::Alone).await.unwrap();
-        assert_eq!(kit.store.append(&foreground, chunk(0, 1)).await, Err(Error::Sequence { expected: 0 }));
+        assert_eq!(
+            kit.store.append(&foreground, chunk(0, 1)).await,
+            Err(StoreError::Sequence { expected: 0 })
+        );
         assert_eq!(kit.store.events_after(&kit.owner, "f", None).await, Ok(Events::Unlogged));
     })
     .await;
@@ -99,7 +104,7 @@ async fn a_log_has_a_bound_and_the_end_still_fits() {
     each(Bounds { log_bytes: 100, ..Bounds::default() }, async |kit| {
         let lease = kit.run("r").await;
         kit.store.append(&lease, chunk(0, 1)).await.unwrap();
-        assert_eq!(kit.store.append(&lease, chunk(1, 99)).await, Err(Error::Full(Full::Log)));
+        assert_eq!(kit.store.append(&lease, chunk(1, 99)).await, Err(StoreError::Full(Full::Log)));
         let last = End { last: Some(chunk(1, 99)), ..end(Status::Incomplete, "r") };
         assert_eq!(kit.store.finish(Target::Lease(lease), last).await, Ok(Finished::Now));
         assert_eq!(follow(kit, "r", None).await, (numbered(0..100), true));
@@ -134,7 +139,7 @@ async fn an_owner_runs_so_many_and_queues_so_many() {
             kit.store.enqueue(&kit.owner, new(id, Link::Alone), vec![]).await.unwrap();
         }
         let full = kit.store.enqueue(&kit.owner, new("d", Link::Alone), vec![]).await;
-        assert_eq!(full, Err(Error::QueueFull(2)));
+        assert_eq!(full, Err(StoreError::QueueFull(2)));
         assert!(kit.store.claim().await.unwrap().is_none());
         let bob = Owner::new("bob");
         kit.store.enqueue(&bob, new("e", Link::Alone), vec![]).await.unwrap();
@@ -157,9 +162,12 @@ async fn who_lost_the_lease_writes_nothing() {
         kit.clock.advance(Duration::from_secs(1));
         let swept = kit.store.sweep().await.unwrap().remove(0);
         assert_eq!(swept.response.state, State::Running);
-        assert_eq!(kit.store.append(&old, chunk(1, 1)).await, Err(Error::LeaseLost));
+        assert_eq!(kit.store.append(&old, chunk(1, 1)).await, Err(StoreError::LeaseLost));
         let end = end(Status::Failed, "r");
-        assert_eq!(kit.store.finish(Target::Lease(old.clone()), end.clone()).await, Err(Error::LeaseLost));
+        assert_eq!(
+            kit.store.finish(Target::Lease(old.clone()), end.clone()).await,
+            Err(StoreError::LeaseLost)
+        );
         assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
         assert_eq!(kit.store.finish(Target::Lease(swept.lease), end).await, Ok(Finished::Now));
         assert!(kit.store.claim().await.unwrap().is_none());
@@ -191,13 +199,13 @@ async fn given_back_work_is_claimable_at_once_as_before() {
             let old = kit.store.claim().await.unwrap().unwrap().lease;
             assert!(kit.store.claim().await.unwrap().is_none());
             assert_eq!(kit.store.release(old.clone()).await, Ok(()));
-            assert_eq!(kit.store.release(old.clone()).await, Err(Error::LeaseLost), "it is nobody's");
-            assert_eq!(kit.store.append(&old, chunk(2, 1)).await, Err(Error::LeaseLost));
+            assert_eq!(kit.store.release(old.clone()).await, Err(StoreError::LeaseLost), "it is nobody's");
+            assert_eq!(kit.store.append(&old, chunk(2, 1)).await, Err(StoreError::LeaseLost));
             assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
         }
         let lease = kit.store.claim().await.unwrap().unwrap().lease;
         kit.store.append(&lease, chunk(2, 1)).await.unwrap();
-        assert_eq!(kit.store.release(lease.clone()).await, Err(Error::LeaseLost), "it has begun");
+        assert_eq!(kit.store.release(lease.clone()).await, Err(StoreError::LeaseLost), "it has begun");
         kit.store.append(&lease, chunk(3, 1)).await.unwrap();
     })
     .await;
@@ -214,7 +222,7 @@ async fn restart_sweeps_orphans_and_leaves_the_queue() {
             let swept = kit.store.sweep().await.unwrap();
             let ids: Vec<&str> = swept.iter().map(|claimed| claimed.lease.id()).collect();
             assert_eq!(ids, ["running", "foreground"]);
-            assert_eq!(kit.store.append(&lease, chunk(1, 1)).await, Err(Error::LeaseLost));
+            assert_eq!(kit.store.append(&lease, chunk(1, 1)).await, Err(StoreError::LeaseLost));
             assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "queued");
         }
     })

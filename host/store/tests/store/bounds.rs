@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use store::{
-    Bounds, Budget, Error, Evicted, Full, ITEM_BYTES, Link, Owner, Page, Purge, ROW_BYTES, Status, Target,
+    Bounds, Budget, Evicted, Full, ITEM_BYTES, Link, Owner, Page, Purge, ROW_BYTES, Status, StoreError,
+    Target,
 };
 
 use crate::kit::{Kit, conversation, each, end, item, named, new, parent};
@@ -68,7 +69,7 @@ async fn what_runs_and_what_it_needs_is_never_evicted() {
         let lease = kit.create("b", parent("a")).await.unwrap();
         kit.create("c", Link::Alone).await.unwrap();
         let before = kit.store.stats().await.unwrap();
-        assert_eq!(kit.create("d", Link::Alone).await, Err(Error::Full(Full::Owner)));
+        assert_eq!(kit.create("d", Link::Alone).await, Err(StoreError::Full(Full::Owner)));
         assert_eq!(kit.store.stats().await.unwrap(), before);
         kit.store.finish(Target::Lease(lease), end(Status::Completed, "b")).await.unwrap();
         kit.create("d", Link::Alone).await.unwrap();
@@ -84,7 +85,7 @@ async fn a_refused_create_evicts_nothing() {
         kit.complete("b", Link::Alone).await;
         let mut large = new("large", Link::Alone);
         large.request = vec![0; 4 * usize::try_from(one()).unwrap()];
-        assert_eq!(kit.store.create(&kit.owner, large).await, Err(Error::Full(Full::Owner)));
+        assert_eq!(kit.store.create(&kit.owner, large).await, Err(StoreError::Full(Full::Owner)));
         assert_eq!(stored(kit, "ab").await, "ab");
     })
     .await;
@@ -100,8 +101,8 @@ async fn the_whole_store_has_a_bound_over_all_owners() {
         kit.store.create(&bob, new("c", Link::Alone)).await.unwrap();
         assert_eq!(stored(kit, "ab").await, "b");
         kit.store.create(&bob, new("d", Link::Alone)).await.unwrap();
-        assert_eq!(kit.store.create(&bob, new("e", Link::Alone)).await, Err(Error::Full(Full::Store)));
-        assert_eq!(kit.create("f", Link::Alone).await, Err(Error::Full(Full::Store)));
+        assert_eq!(kit.store.create(&bob, new("e", Link::Alone)).await, Err(StoreError::Full(Full::Store)));
+        assert_eq!(kit.create("f", Link::Alone).await, Err(StoreError::Full(Full::Store)));
     })
     .await;
 }
@@ -121,9 +122,9 @@ async fn what_wasnt_used_for_thirty_days_is_gone() {
         assert_eq!(stored(kit, "abc").await, "bc");
         assert_eq!(
             kit.store.conversation_get(&kit.owner, "v", Budget::default()).await,
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
-        assert_eq!(named(&*kit.store, &kit.owner, "e").await, Err(Error::NotFound));
+        assert_eq!(named(&*kit.store, &kit.owner, "e").await, Err(StoreError::NotFound));
         assert_eq!(kit.context(parent("c")).await.len(), 6);
         assert_eq!(kit.store.evict().await, Ok(Evicted { conversations: 1, ..Evicted::default() }));
         kit.clock.advance(30 * DAY);
@@ -166,7 +167,7 @@ async fn conversation_is_evicted_unless_a_response_runs() {
         kit.create("b", Link::Alone).await.unwrap();
         assert_eq!(
             kit.store.conversation_get(&kit.owner, "w", Budget::default()).await,
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
         assert!(kit.store.conversation_get(&kit.owner, "v", Budget::default()).await.is_ok());
     })

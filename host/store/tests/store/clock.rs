@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Error, Events, Evicted, Item, Link, NewCompletion, Order, Status, Target};
+use store::{
+    Bounds, Budget, Events, Evicted, Link, NewCompletion, Order, Status, StoreError, StoredItem, Target,
+};
 
 use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent};
 
@@ -77,7 +79,7 @@ async fn use_under_a_clock_set_back_makes_nothing_older() {
         for id in ["d", "e"] {
             assert_eq!(
                 kit.store.response(&kit.owner, id, Budget::default()).await,
-                Err(Error::NotFound),
+                Err(StoreError::NotFound),
                 "{id}"
             );
         }
@@ -94,7 +96,7 @@ async fn clock_jump_and_return_before_eviction_lose_nothing() {
         let last = store::End { last: Some(chunk(0, 3)), ..end(Status::Completed, "b") };
         kit.store.finish(Target::Lease(lease), last).await.unwrap();
         kit.clock.set(now + 31 * DAY);
-        assert_eq!(kit.store.response(&kit.owner, "a", Budget::default()).await, Err(Error::NotFound));
+        assert_eq!(kit.store.response(&kit.owner, "a", Budget::default()).await, Err(StoreError::NotFound));
         for date in [now, now - DAY] {
             kit.clock.set(date);
             assert_eq!(kit.store.evict().await, Ok(Evicted::default()));
@@ -115,7 +117,7 @@ async fn lists_stay_in_the_order_in_which_things_were_made() {
         for (name, jump) in names.iter().zip([0, DAY, HOUR, 9 * DAY, 0, 3, 20 * DAY, 2, 1]) {
             kit.clock.set(now - jump);
             completed(kit, name).await;
-            let item = Item { id: name.clone(), body: b"{}".to_vec() };
+            let item = StoredItem { id: name.clone(), body: b"{}".to_vec() };
             kit.store.conversation_append(&kit.owner, "v", vec![item]).await.unwrap();
         }
         kit.clock.set(now);

@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use store::{
-    Bounds, Budget, Error, Finished, Item, Lease, Link, NewCompletion, Order, Owner, Status, Tag, Target,
+    Bounds, Budget, CompletionTag, Finished, Lease, Link, NewCompletion, Order, Owner, Status, StoreError,
+    StoredItem, Target,
 };
 
 use crate::kit::{Kit, each, end, ids, item, named, page, parent};
 
-fn tags(tags: &[(&str, &str)]) -> Vec<Tag> {
-    tags.iter().map(|(name, value)| Tag { name: (*name).to_owned(), value: (*value).to_owned() }).collect()
+fn tags(tags: &[(&str, &str)]) -> Vec<CompletionTag> {
+    tags.iter()
+        .map(|(name, value)| CompletionTag { name: (*name).to_owned(), value: (*value).to_owned() })
+        .collect()
 }
 
 async fn create(kit: &Kit, id: &str, listed: &[(&str, &str)]) -> Lease {
-    let input: Vec<Item> = ["0", "1"].map(|number| item(&format!("{id}-{number}"))).to_vec();
+    let input: Vec<StoredItem> = ["0", "1"].map(|number| item(&format!("{id}-{number}"))).to_vec();
     let new = NewCompletion { id: id.to_owned(), tags: tags(listed), input };
     kit.store.completion_create(&kit.owner, new).await.unwrap()
 }
@@ -49,7 +52,7 @@ async fn a_completion_is_read_changed_and_deleted() {
         let lease = create(kit, "c", &[("model", "m"), ("metadata.a", "1")]).await;
         assert_eq!(
             kit.store.completion_get(&kit.owner, "c", Budget::default()).await,
-            Err(Error::NotFound),
+            Err(StoreError::NotFound),
             "it runs"
         );
         finish(kit, lease, Status::Completed).await;
@@ -71,8 +74,11 @@ async fn a_completion_is_read_changed_and_deleted() {
         assert_eq!(by(("metadata.a", "1")).await, Vec::<String>::new());
         sound(kit).await;
         assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Ok(()));
-        assert_eq!(kit.store.completion_get(&kit.owner, "c", Budget::default()).await, Err(Error::NotFound));
-        assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Err(Error::NotFound));
+        assert_eq!(
+            kit.store.completion_get(&kit.owner, "c", Budget::default()).await,
+            Err(StoreError::NotFound)
+        );
+        assert_eq!(kit.store.completion_delete(&kit.owner, "c").await, Err(StoreError::NotFound));
         sound(kit).await;
         assert!(kit.store.stats().await.unwrap().owners.iter().all(|(_, bytes)| *bytes == 0));
     })
@@ -87,14 +93,14 @@ async fn what_fails_is_cancelled_or_lost_leaves_nothing() {
             finish(kit, lease, status).await;
             assert_eq!(
                 kit.store.completion_get(&kit.owner, "c", Budget::default()).await,
-                Err(Error::NotFound)
+                Err(StoreError::NotFound)
             );
         }
         let lease = create(kit, "c", &[]).await;
         kit.clock.advance(Duration::from_secs(21));
         assert!(kit.store.sweep().await.unwrap().is_empty(), "nobody has to end it");
         let late = kit.store.finish(Target::Lease(lease), end(Status::Completed, "c")).await;
-        assert_eq!(late, Err(Error::NotFound));
+        assert_eq!(late, Err(StoreError::NotFound));
         assert_eq!(listed(kit, &[], Order::Ascending, 9, None).await, (vec![], false));
         sound(kit).await;
         assert!(kit.store.stats().await.unwrap().owners.iter().all(|(_, bytes)| *bytes == 0));
@@ -137,7 +143,7 @@ async fn completions_are_listed_by_tags_in_pages() {
             page(Order::Ascending, 9, Some("running")),
             Budget::default(),
         );
-        assert_eq!(unknown.await, Err(Error::NotFound));
+        assert_eq!(unknown.await, Err(StoreError::NotFound));
     })
     .await;
 }
@@ -150,28 +156,31 @@ async fn completions_and_responses_dont_know_each_other() {
         kit.complete("r", Link::Alone).await;
         let (store, owner) = (&kit.store, &kit.owner);
         let all = || page(Order::Ascending, 9, None);
-        assert_eq!(store.response(owner, "c", Budget::default()).await, Err(Error::NotFound));
-        assert_eq!(store.items(owner, "c", all(), Budget::default()).await, Err(Error::NotFound));
-        assert_eq!(named(&**store, owner, "c-0").await, Err(Error::NotFound));
-        assert_eq!(store.context(owner, &parent("c"), Budget::default()).await, Err(Error::NotFound));
-        assert_eq!(store.events_after(owner, "c", None).await, Err(Error::NotFound));
-        assert_eq!(store.delete(owner, "c").await, Err(Error::NotFound));
+        assert_eq!(store.response(owner, "c", Budget::default()).await, Err(StoreError::NotFound));
+        assert_eq!(store.items(owner, "c", all(), Budget::default()).await, Err(StoreError::NotFound));
+        assert_eq!(named(&**store, owner, "c-0").await, Err(StoreError::NotFound));
+        assert_eq!(store.context(owner, &parent("c"), Budget::default()).await, Err(StoreError::NotFound));
+        assert_eq!(store.events_after(owner, "c", None).await, Err(StoreError::NotFound));
+        assert_eq!(store.delete(owner, "c").await, Err(StoreError::NotFound));
         let cancel = Target::Id(owner.clone(), "c".to_owned());
-        assert_eq!(store.finish(cancel, end(Status::Cancelled, "c")).await, Err(Error::NotFound));
-        assert_eq!(kit.create("next", parent("c")).await, Err(Error::NotFound));
-        assert_eq!(kit.create("c", Link::Alone).await, Err(Error::Duplicate));
-        assert_eq!(store.completion_get(owner, "r", Budget::default()).await, Err(Error::NotFound));
-        assert_eq!(store.completion_items(owner, "r", all(), Budget::default()).await, Err(Error::NotFound));
-        assert_eq!(store.completion_retag(owner, "r", vec![]).await, Err(Error::NotFound));
-        assert_eq!(store.completion_delete(owner, "r").await, Err(Error::NotFound));
+        assert_eq!(store.finish(cancel, end(Status::Cancelled, "c")).await, Err(StoreError::NotFound));
+        assert_eq!(kit.create("next", parent("c")).await, Err(StoreError::NotFound));
+        assert_eq!(kit.create("c", Link::Alone).await, Err(StoreError::Duplicate));
+        assert_eq!(store.completion_get(owner, "r", Budget::default()).await, Err(StoreError::NotFound));
+        assert_eq!(
+            store.completion_items(owner, "r", all(), Budget::default()).await,
+            Err(StoreError::NotFound)
+        );
+        assert_eq!(store.completion_retag(owner, "r", vec![]).await, Err(StoreError::NotFound));
+        assert_eq!(store.completion_delete(owner, "r").await, Err(StoreError::NotFound));
         // Nor does another owner.
         let bob = Owner::new("bob");
-        assert_eq!(store.completion_get(&bob, "c", Budget::default()).await, Err(Error::NotFound));
+        assert_eq!(store.completion_get(&bob, "c", Budget::default()).await, Err(StoreError::NotFound));
         assert_eq!(
             store.completion_list(&bob, vec![], all(), Budget::default()).await.map(|list| list.data.len()),
             Ok(0)
         );
-        assert_eq!(store.completion_delete(&bob, "c").await, Err(Error::NotFound));
+        assert_eq!(store.completion_delete(&bob, "c").await, Err(StoreError::NotFound));
         assert!(
             store.completion_get(owner, "c", Budget::default()).await.is_ok()
                 && store.response(owner, "r", Budget::default()).await.is_ok()
@@ -216,7 +225,7 @@ async fn growing_metadata_evicts_others_never_its_own() {
         // What can't fit changes nothing.
         let endless = tags(&[("metadata.a", &"z".repeat(9000))]);
         let refused = kit.store.completion_retag(&kit.owner, "a", endless).await;
-        assert_eq!(refused, Err(Error::Full(store::Full::Owner)));
+        assert_eq!(refused, Err(StoreError::Full(store::Full::Owner)));
         assert_eq!(kit.store.completion_get(&kit.owner, "a", Budget::default()).await.unwrap().tags, larger);
         assert_eq!(listed(kit, &[], Order::Ascending, 9, None).await.0, ids);
         sound(kit).await;

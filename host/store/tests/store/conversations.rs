@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Error, Link, NewResponse, Order, Status, Target};
+use store::{Bounds, Budget, Link, NewResponse, Order, Status, StoreError, Target};
 
 use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 
@@ -34,7 +34,7 @@ async fn one_response_runs_in_a_conversation() {
     each(Bounds::default(), async |kit| {
         kit.store.conversation_create(&kit.owner, "v", vec![], vec![]).await.unwrap();
         let lease = kit.create("a", conversation("v")).await.unwrap();
-        assert_eq!(kit.create("b", conversation("v")).await, Err(Error::Locked));
+        assert_eq!(kit.create("b", conversation("v")).await, Err(StoreError::Locked));
         kit.store.conversation_append(&kit.owner, "v", vec![item("meanwhile")]).await.unwrap();
         kit.store.finish(Target::Lease(lease), end(Status::Completed, "a")).await.unwrap();
         assert_eq!(kit.context(conversation("v")).await, ["meanwhile", "a-in", "a-out"]);
@@ -50,10 +50,10 @@ async fn items_are_listed_found_and_removed() {
         kit.store.conversation_create(&kit.owner, "v", vec![], entries).await.unwrap();
         kit.store.conversation_update(&kit.owner, "v", b"new".to_vec()).await.unwrap();
         assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await.unwrap().metadata, b"new");
-        assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await, Err(Error::NotFound));
+        assert_eq!(kit.store.conversation_remove(&kit.owner, "v", "b").await, Err(StoreError::NotFound));
         assert_eq!(
             kit.store.conversation_item(&kit.owner, "v", "b", Budget::default()).await,
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
         assert_eq!(kit.store.conversation_item(&kit.owner, "v", "c", Budget::default()).await, Ok(item("c")));
         assert_eq!(named(&*kit.store, &kit.owner, "c").await, Ok(item("c")));
@@ -71,12 +71,12 @@ async fn items_are_listed_found_and_removed() {
 async fn an_id_is_added_to_a_conversation_once() {
     each(Bounds::default(), async |kit| {
         let (store, owner) = (&kit.store, &kit.owner);
-        let twice = Err(Error::DuplicateItem("a".to_owned()));
+        let twice = Err(StoreError::DuplicateItem("a".to_owned()));
         let entries = ["a", "b", "a"].map(item).to_vec();
         assert_eq!(store.conversation_create(owner, "v", vec![], entries).await.map(drop), twice);
         assert_eq!(
             store.conversation_get(owner, "v", Budget::default()).await.map(drop),
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
         store.conversation_create(owner, "v", vec![], vec![item("a")]).await.unwrap();
         assert_eq!(store.conversation_append(owner, "v", vec![item("b"), item("a")]).await, twice);
@@ -122,7 +122,7 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
         let unknown = page(Order::Ascending, 2, Some("x"));
         assert_eq!(
             kit.store.conversation_items(&kit.owner, "v", unknown, Budget::default()).await,
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
     })
     .await;
@@ -142,7 +142,7 @@ async fn a_conversation_that_is_read_stays() {
         }
         assert_eq!(
             kit.store.conversation_get(&kit.owner, "left", Budget::default()).await,
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
     })
     .await;
@@ -159,14 +159,14 @@ async fn a_deleted_conversation_leaves_its_responses() {
         kit.store.conversation_delete(&kit.owner, "v").await.unwrap();
         assert_eq!(
             kit.store.conversation_get(&kit.owner, "v", Budget::default()).await,
-            Err(Error::NotFound)
+            Err(StoreError::NotFound)
         );
         kit.store.finish(Target::Lease(lease), end(Status::Completed, "late")).await.unwrap();
         assert_eq!(kit.context(parent("fork")).await, ["a-in", "a-out", "fork-in", "fork-out"]);
         // A new one of the same id isn't the old one.
         kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("other")]).await.unwrap();
         assert_eq!(kit.context(parent("a")).await, ["a-in", "a-out"]);
-        assert_eq!(kit.create("a", Link::Alone).await, Err(Error::Duplicate));
+        assert_eq!(kit.create("a", Link::Alone).await, Err(StoreError::Duplicate));
     })
     .await;
 }

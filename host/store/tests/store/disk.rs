@@ -2,7 +2,7 @@
 //! calls fail and store no half, what is stored is read, and the store goes on when the disk does.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use store::{Budget, Error, Item, Link, Sqlite, State, Status, Store, Target};
+use store::{Budget, Link, Sqlite, State, Status, Store, StoreError, StoredItem, Target};
 
 use crate::kill::{STREAMS, acknowledge, alice, child, foreground, options, whole};
 use crate::kit::{end, item, new, path};
@@ -40,14 +40,14 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     limit_files(Some(0));
     for id in ["r1", "r2"] {
         let refused = store.create(&alice(), new(id, Link::Alone)).await;
-        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-        assert_eq!(store.response(&alice(), id, Budget::default()).await, Err(Error::NotFound));
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        assert_eq!(store.response(&alice(), id, Budget::default()).await, Err(StoreError::NotFound));
     }
     let refused = store.finish(Target::Lease(lease.clone()), end(Status::Completed, "during")).await;
-    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     // An item that finished before the end, and is stored with it.
     let refused = store.add_output(&lease, 0, vec![item("during-out")]).await;
-    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     assert_eq!(whole(store, "during").await.state, State::Running);
     whole(store, "before").await;
     limit_files(None);
@@ -60,19 +60,19 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
         for n in 0.. {
             let id = format!("{stream}-{n}");
             let mut new = new(&id, Link::Alone);
-            new.input.insert(0, Item { id: "ballast".into(), body: vec![7; 10_000] });
+            new.input.insert(0, StoredItem { id: "ballast".into(), body: vec![7; 10_000] });
             let created = store.create(&alice(), new).await;
             let Ok(lease) = created else {
-                assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
+                assert!(matches!(created, Err(StoreError::Unavailable(_))), "{created:?}");
                 return assert_eq!(
                     store.response(&alice(), &id, Budget::default()).await,
-                    Err(Error::NotFound)
+                    Err(StoreError::NotFound)
                 );
             };
             match store.finish(Target::Lease(lease.clone()), end(Status::Completed, &id)).await {
                 Ok(_) => acknowledge("finished", &id, 0),
                 Err(error) => {
-                    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+                    assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
                     return assert_eq!(whole(store, &id).await.state, State::Running);
                 }
             }
@@ -86,7 +86,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     let mixed = (0..STREAMS).map(|stream| async move {
         let mut new = new(&format!("mixed-{stream}"), Link::Alone);
         let size = if stream % 5 == 0 { 12 << 20 } else { 10 };
-        new.input.insert(0, Item { id: "ballast".into(), body: vec![7; size] });
+        new.input.insert(0, StoredItem { id: "ballast".into(), body: vec![7; size] });
         store.create(&alice(), new).await
     });
     let mixed = futures_util::future::join_all(mixed).await;
@@ -100,7 +100,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
                 acknowledge("finished", &id, 0);
             }
             Err(_) => {
-                assert_eq!(store.response(&alice(), &id, Budget::default()).await, Err(Error::NotFound));
+                assert_eq!(store.response(&alice(), &id, Budget::default()).await, Err(StoreError::NotFound));
             }
         }
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use store::{
-    Budget, End, Error, Events, Link, NewCompletion, OpenCause, Options, Owner, Record, Sqlite, Status,
-    Store, Tag, Target, backup,
+    Budget, CompletionTag, End, Events, ExportedRecord, Link, NewCompletion, OpenCause, Options, Owner,
+    Sqlite, Status, Store, StoreError, Target, backup,
 };
 
 use crate::kit::{chunk, conversation, end, item, new, parent, path};
@@ -153,7 +153,7 @@ async fn a_closed_store_says_so() {
     let store = Sqlite::memory(&Options::default()).unwrap();
     let late = store.response(&Owner::new("alice"), "r", Budget::default());
     drop(store);
-    assert_eq!(late.await, Err(Error::Unavailable("it is closed".to_owned())));
+    assert_eq!(late.await, Err(StoreError::Unavailable("it is closed".to_owned())));
 }
 
 /// What each fixture holds. A newer schema may add to it, and fixtures of older ones then hold
@@ -172,7 +172,7 @@ async fn write_fixture(store: &Sqlite) {
     let last = End { last: Some(chunk(3, 9)), ..end(Status::Failed, "d") };
     store.finish(Target::Lease(lease), last).await.unwrap();
     store.create(&Owner::new("bob"), new("e", Link::Alone)).await.unwrap();
-    let tags = vec![Tag { name: "model".to_owned(), value: "m".to_owned() }];
+    let tags = vec![CompletionTag { name: "model".to_owned(), value: "m".to_owned() }];
     let completion = NewCompletion { id: "f".to_owned(), tags, input: vec![item("f-0")] };
     finish(store.completion_create(&alice, completion).await.unwrap(), "f").await;
 }
@@ -190,9 +190,11 @@ async fn read_fixture(store: &Sqlite, schema: usize) {
     while let Some((number, record)) = store.export(None, after).await.unwrap() {
         after = number;
         records.push(match record {
-            Record::Response(owner, response, input) => (owner.name().to_owned(), response.id, input.len()),
-            Record::Completion(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
-            Record::Conversation(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
+            ExportedRecord::Response(owner, response, input) => {
+                (owner.name().to_owned(), response.id, input.len())
+            }
+            ExportedRecord::Completion(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
+            ExportedRecord::Conversation(owner, it, items) => (owner.name().to_owned(), it.id, items.len()),
         });
     }
     let mut expected =
@@ -214,7 +216,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 /// A clock of the fixtures' time, or what they hold would be expired.
 fn then() -> Options {
-    Options { clock: store::Clock::manual(1_000_000_000_000), ..Options::default() }
+    Options { clock: store::TimeSource::manual(1_000_000_000_000), ..Options::default() }
 }
 
 #[tokio::test]
@@ -332,7 +334,7 @@ async fn open_file_gone_or_cut_is_unavailable_until_back() {
         let read = store.response(&alice, "b", Budget::default()).await.err();
         for error in [write, read] {
             assert!(
-                matches!(&error, Some(Error::Unavailable(text)) if text.contains(why)),
+                matches!(&error, Some(StoreError::Unavailable(text)) if text.contains(why)),
                 "{why}: {error:?}"
             );
         }

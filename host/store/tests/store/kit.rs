@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use store::{
-    Bounds, Budget, Chunk, Clock, End, Error, Finished, Item, Lease, Link, NewResponse, Options, Order,
-    Owner, Page, Sqlite, Status, Store, Target,
+    Bounds, Budget, Chunk, End, Finished, Lease, Link, NewResponse, Options, Order, Owner, Page, Sqlite,
+    Status, Store, StoreError, StoredItem, Target, TimeSource,
 };
 
 /// A store and what a test needs to drive it.
 pub(crate) struct Kit {
     pub(crate) store: Box<dyn Store>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: TimeSource,
     pub(crate) owner: Owner,
     options: Options,
     /// Where it is kept; none in memory.
@@ -20,7 +20,7 @@ pub(crate) struct Kit {
 /// Runs `test` on a store in a file and on one in memory.
 pub(crate) async fn each(bounds: Bounds, test: impl AsyncFn(&mut Kit)) {
     for folder in [Some(tempfile::tempdir().unwrap()), None] {
-        let clock = Clock::manual(1_000_000_000_000);
+        let clock = TimeSource::manual(1_000_000_000_000);
         let options = Options {
             host: "here".into(),
             bounds: bounds.clone(),
@@ -111,8 +111,8 @@ pub(crate) fn new(id: &str, link: Link) -> NewResponse {
     }
 }
 
-pub(crate) fn item(id: &str) -> Item {
-    Item { id: id.into(), body: format!("body of {id}").into() }
+pub(crate) fn item(id: &str) -> StoredItem {
+    StoredItem { id: id.into(), body: format!("body of {id}").into() }
 }
 
 pub(crate) fn end(status: Status, id: &str) -> End {
@@ -138,15 +138,15 @@ pub(crate) fn chunk(first: u64, count: u64) -> Chunk {
 }
 
 /// The item of an id.
-pub(crate) async fn named(store: &dyn Store, owner: &Owner, id: &str) -> store::Result<Item> {
+pub(crate) async fn named(store: &dyn Store, owner: &Owner, id: &str) -> store::Result<StoredItem> {
     let found = store.items_by_id(owner, vec![id.to_owned()], Budget::default()).await?;
-    found.into_iter().next().flatten().ok_or(Error::NotFound)
+    found.into_iter().next().flatten().ok_or(StoreError::NotFound)
 }
 
 pub(crate) fn page(order: Order, limit: usize, after: Option<&str>) -> Page {
     Page { order, limit, bytes: u64::MAX, after: after.map(str::to_owned) }
 }
 
-pub(crate) fn ids(items: &[Item]) -> Vec<&str> {
+pub(crate) fn ids(items: &[StoredItem]) -> Vec<&str> {
     items.iter().map(|item| item.id.as_str()).collect()
 }

@@ -4,7 +4,7 @@
 mod background;
 mod shown;
 
-use store::{Error, Full, ITEM_BYTES, Item, Link, Owner, ROW_BYTES, Status};
+use store::{Full, ITEM_BYTES, Link, Owner, ROW_BYTES, Status, StoreError, StoredItem};
 
 /// Bounds of the model, in its own units.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ pub(crate) struct ModelResponse {
     pub(crate) begun: bool,
     pub(crate) ended: Option<(Status, u64)>,
     used: u64,
-    pub(crate) input: Vec<Item>,
-    pub(crate) output: Vec<Item>,
+    pub(crate) input: Vec<StoredItem>,
+    pub(crate) output: Vec<StoredItem>,
     pub(crate) request: Vec<u8>,
     pub(crate) result: Vec<u8>,
     pub(crate) events: u64,
@@ -56,7 +56,7 @@ pub(crate) struct ModelConversation {
     key: u64,
     used: u64,
     next: u64,
-    entries: Vec<(u64, Item)>,
+    entries: Vec<(u64, StoredItem)>,
     running: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Model {
     conversations: Vec<ModelConversation>,
 }
 
-fn counted(items: &[Item]) -> u64 {
+fn counted(items: &[StoredItem]) -> u64 {
     items.iter().map(|item| ITEM_BYTES + (item.id.len() + item.body.len()) as u64).sum()
 }
 
@@ -96,25 +96,25 @@ impl Model {
     }
 
     /// Index of a visible response.
-    pub(crate) fn find(&self, owner: &Owner, id: &str) -> Result<usize, Error> {
+    pub(crate) fn find(&self, owner: &Owner, id: &str) -> Result<usize, StoreError> {
         let visible = |r: &ModelResponse| !r.deleted && (r.ended.is_none() || r.used > self.expired());
         self.responses
             .iter()
             .position(|r| r.owner == *owner && r.id == id && visible(r))
-            .ok_or(Error::NotFound)
+            .ok_or(StoreError::NotFound)
     }
 
-    fn find_conversation(&self, owner: &Owner, id: &str) -> Result<usize, Error> {
+    fn find_conversation(&self, owner: &Owner, id: &str) -> Result<usize, StoreError> {
         let visible = |c: &ModelConversation| c.running.is_some() || c.used > self.expired();
         let found = self.conversations.iter().position(|c| c.owner == *owner && c.id == id && visible(c));
-        found.ok_or(Error::NotFound)
+        found.ok_or(StoreError::NotFound)
     }
 
-    fn continuable(&self, owner: &Owner, id: &str) -> Result<usize, Error> {
+    fn continuable(&self, owner: &Owner, id: &str) -> Result<usize, StoreError> {
         let index = self.find(owner, id)?;
         match self.responses[index].ended {
             Some((status, _)) if status != Status::Failed => Ok(index),
-            _ => Err(Error::NotFound),
+            _ => Err(StoreError::NotFound),
         }
     }
 
@@ -129,8 +129,8 @@ impl Model {
     /// Does `change` as a whole or not at all.
     pub(crate) fn transaction<T>(
         &mut self,
-        change: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        change: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let before = self.clone();
         let result = change(self);
         if result.is_err() {
@@ -144,9 +144,9 @@ impl Model {
         owner: &Owner,
         new: &store::NewResponse,
         background: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         if self.responses.iter().any(|r| r.owner == *owner && r.id == new.id) {
-            return Err(Error::Duplicate);
+            return Err(StoreError::Duplicate);
         }
         let (now, key) = (self.now, self.next);
         let (mut parent, mut root, mut depth) = (None, None, 1);
@@ -156,7 +156,7 @@ impl Model {
                 let index = self.continuable(owner, id)?;
                 let before = &mut self.responses[index];
                 if before.depth >= self.limits.links {
-                    return Err(Error::TooLong(store::TooLong::Links));
+                    return Err(StoreError::TooLong(store::TooLong::Links));
                 }
                 before.used = now;
                 (parent, root, depth) = (Some(before.key), before.root, before.depth + 1);
@@ -165,7 +165,7 @@ impl Model {
                 let index = self.find_conversation(owner, id)?;
                 let conversation = &mut self.conversations[index];
                 if conversation.running.is_some() {
-                    return Err(Error::Locked);
+                    return Err(StoreError::Locked);
                 }
                 conversation.running = Some(key);
                 root = Some((conversation.key, conversation.next));
@@ -197,7 +197,7 @@ impl Model {
         });
         let waiting = |r: &&ModelResponse| r.owner == *owner && r.background && r.ended.is_none() && !r.begun;
         if background && self.responses.iter().filter(waiting).count() > self.limits.queued {
-            return Err(Error::QueueFull(self.limits.queued as u64));
+            return Err(StoreError::QueueFull(self.limits.queued as u64));
         }
         self.make_room(owner, None)
     }
@@ -218,14 +218,14 @@ impl Model {
         responses.chain(conversations).sum()
     }
 
-    fn make_room(&mut self, owner: &Owner, keep: Option<u64>) -> Result<(), Error> {
+    fn make_room(&mut self, owner: &Owner, keep: Option<u64>) -> Result<(), StoreError> {
         while self.bytes(owner) > self.limits.owner_bytes {
             let leaves = self.responses.iter().filter(|r| r.owner == *owner && r.ended.is_some());
             let leaves = leaves.filter(|r| self.children(r.key) == 0).map(|r| (r.used, false, r.key));
             let idle = self.conversations.iter().filter(|c| c.owner == *owner && c.running.is_none());
             let idle = idle.filter(|c| keep != Some(c.key)).map(|c| (c.used, true, c.key));
             match leaves.chain(idle).min() {
-                None => return Err(Error::Full(Full::Owner)),
+                None => return Err(StoreError::Full(Full::Owner)),
                 Some((_, false, key)) => self.erase(key),
                 Some((_, true, key)) => self.conversations.retain(|c| c.key != key),
             }
@@ -246,7 +246,7 @@ impl Model {
         }
     }
 
-    pub(crate) fn delete(&mut self, owner: &Owner, id: &str) -> Result<(), Error> {
+    pub(crate) fn delete(&mut self, owner: &Owner, id: &str) -> Result<(), StoreError> {
         let index = self.find(owner, id)?;
         let key = self.responses[index].key;
         if self.children(key) > 0 {
@@ -264,14 +264,14 @@ impl Model {
         id: &str,
         epoch: Option<u64>,
         end: &store::End,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, StoreError> {
         let (index, now) = (self.find(owner, id)?, self.now);
         let response = &mut self.responses[index];
         if response.ended.is_some() {
             return Ok(false);
         }
         if epoch.is_some_and(|epoch| epoch != response.epoch || response.released) {
-            return Err(Error::LeaseLost);
+            return Err(StoreError::LeaseLost);
         }
         response.ended = Some((end.status, now));
         response.used = now;

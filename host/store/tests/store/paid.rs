@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use store::{
-    Bounds, Budget, Error, Item, Link, NewCompletion, NewResponse, Order, Outcome, Page, Payer, State,
-    Status, Target,
+    Bounds, Budget, EndedResponse, Link, NewCompletion, NewResponse, Order, Page, Payer, State, Status,
+    StoreError, StoredItem, Target,
 };
 
 use crate::kit::{Kit, conversation, each, end, ids, parent};
@@ -43,11 +43,11 @@ impl Payer for Purse {
     }
 }
 
-fn item(id: &str) -> Item {
-    Item { id: id.to_owned(), body: vec![b'x'; usize::try_from(SIZE).unwrap()] }
+fn item(id: &str) -> StoredItem {
+    StoredItem { id: id.to_owned(), body: vec![b'x'; usize::try_from(SIZE).unwrap()] }
 }
 
-fn items(count: usize) -> Vec<Item> {
+fn items(count: usize) -> Vec<StoredItem> {
     (0..count).map(|number| item(&number.to_string())).collect()
 }
 
@@ -82,7 +82,7 @@ async fn references_are_paid_for_one_by_one_and_as_often_as_they_are_named() {
         let purse = Purse::with(10 * SIZE);
         let named = vec!["1".to_owned(); 1000];
         let refused = kit.store.items_by_id(&kit.owner, named, Budget::of(purse.clone())).await;
-        assert_eq!((refused, purse.asked().len()), (Err(Error::Unpaid), 11));
+        assert_eq!((refused, purse.asked().len()), (Err(StoreError::Unpaid), 11));
     })
     .await;
 }
@@ -102,7 +102,7 @@ async fn contexts_and_lists_end_where_nobody_pays() {
             assert!(bytes >= 20 * SIZE);
             assert_eq!(
                 (context(&poor).await, rich.asked(), poor.asked()),
-                (Err(Error::Unpaid), vec![bytes], vec![bytes])
+                (Err(StoreError::Unpaid), vec![bytes], vec![bytes])
             );
         }
         let (store, owner) = (&kit.store, &kit.owner);
@@ -114,11 +114,11 @@ async fn contexts_and_lists_end_where_nobody_pays() {
                 "conversation" => store.conversation_items(owner, "v", all, budget).await,
                 _ => store.completion_items(owner, "c", all, budget).await,
             };
-            assert_eq!((read, purse.asked()), (Err(Error::Unpaid), vec![SIZE; 6]), "{list}");
+            assert_eq!((read, purse.asked()), (Err(StoreError::Unpaid), vec![SIZE; 6]), "{list}");
         }
         let none = Purse::with(0);
         let read = store.completion_list(owner, vec![], page(u64::MAX, None), Budget::of(none.clone())).await;
-        assert_eq!((read, none.asked()), (Err(Error::Unpaid), vec![SIZE]));
+        assert_eq!((read, none.asked()), (Err(StoreError::Unpaid), vec![SIZE]));
     })
     .await;
 }
@@ -135,14 +135,14 @@ async fn single_objects_are_paid_for_before_they_are_read() {
             _ => store.completion_get(owner, "c", budget).await.map(drop),
         };
         let response = store.response(owner, "r", Budget::default()).await.unwrap();
-        let State::Ended(Outcome { result, output, .. }) = response.state else { panic!("it ended") };
+        let State::Ended(EndedResponse { result, output, .. }) = response.state else { panic!("it ended") };
         let response = result.len() + output.iter().map(|item| item.body.len()).sum::<usize>();
         let sizes =
             [("response", response as u64), ("conversation", 4), ("item", SIZE), ("completion", SIZE)];
         for (what, bytes) in sizes {
             let (rich, poor) = (Purse::with(bytes), Purse::with(bytes - 1));
             assert_eq!(read(what, Budget::of(rich.clone())).await, Ok(()), "{what}");
-            assert_eq!(read(what, Budget::of(poor.clone())).await, Err(Error::Unpaid), "{what}");
+            assert_eq!(read(what, Budget::of(poor.clone())).await, Err(StoreError::Unpaid), "{what}");
             assert_eq!((rich.asked(), poor.asked()), (vec![bytes], vec![bytes]), "{what}");
             assert_eq!(rich.ran.load(Ordering::Relaxed), 1, "{what}");
         }
@@ -154,7 +154,7 @@ async fn single_objects_are_paid_for_before_they_are_read() {
 #[tokio::test]
 async fn places_of_many_tiny_items_are_paid_for_before_they_are_read() {
     each(Bounds::default(), async |kit| {
-        let tiny = |number: u64| Item { id: number.to_string(), body: vec![b'x'] };
+        let tiny = |number: u64| StoredItem { id: number.to_string(), body: vec![b'x'] };
         let all = || (0..1500).map(tiny).collect::<Vec<_>>();
         let new = NewResponse { id: "r".into(), link: Link::Alone, request: vec![], input: all() };
         let lease = kit.store.create(&kit.owner, new).await.unwrap();
@@ -163,7 +163,7 @@ async fn places_of_many_tiny_items_are_paid_for_before_they_are_read() {
         for link in [parent("r"), conversation("v")] {
             let purse = Purse::with(2000);
             let read = kit.store.context(&kit.owner, &link, Budget::of(purse.clone())).await;
-            assert_eq!(read, Err(Error::Unpaid));
+            assert_eq!(read, Err(StoreError::Unpaid));
             assert!(purse.asked()[0] > 400 * 128 && purse.asked().len() == 1, "{:?}", purse.asked());
             let read = kit.store.context(&kit.owner, &link, Budget::of(Purse::with(1 << 20))).await.unwrap();
             assert!(read.len() >= 1500);

@@ -2,8 +2,8 @@
 //! is gone for everybody from the first of them on.
 
 use store::{
-    Bounds, Budget, Chunk, Error, Evicted, ITEM_BYTES, Item, Link, NewResponse, Options, Owner, ROW_BYTES,
-    Sqlite, Status, Store, Target,
+    Bounds, Budget, Chunk, Evicted, ITEM_BYTES, Link, NewResponse, Options, Owner, ROW_BYTES, Sqlite, Status,
+    Store, StoreError, StoredItem, Target,
 };
 
 use crate::kit::{Kit, conversation, each, end, named, new, parent, path};
@@ -15,11 +15,11 @@ fn alice() -> Owner {
     Owner::new("alice")
 }
 
-fn small(id: &str) -> Item {
-    Item { id: id.to_owned(), body: b"{}".to_vec() }
+fn small(id: &str) -> StoredItem {
+    StoredItem { id: id.to_owned(), body: b"{}".to_vec() }
 }
 
-fn many(count: usize) -> Vec<Item> {
+fn many(count: usize) -> Vec<StoredItem> {
     (0..count).map(|number| small(&format!("i{number}"))).collect()
 }
 
@@ -89,7 +89,7 @@ async fn deleted_conversation_is_gone_at_once_for_its_responses_too() {
         assert_eq!(kit.context(parent("r")).await.len(), 5002);
         kit.store.conversation_delete(&kit.owner, "v").await.unwrap();
         assert_eq!(kit.context(parent("r")).await, ["r-in", "r-out"]);
-        assert_eq!(named(&*kit.store, &kit.owner, "i7").await, Err(Error::NotFound));
+        assert_eq!(named(&*kit.store, &kit.owner, "i7").await, Err(StoreError::NotFound));
         let of_response = ROW_BYTES + "request rresult r".len() as u64;
         let of_items = 2 * ITEM_BYTES + "r-inbody of r-inr-outbody of r-out".len() as u64;
         assert_eq!(counted(kit).await, of_response + of_items);
@@ -112,10 +112,13 @@ async fn large_deleted_response_leaves_nothing_to_its_successor() {
         assert_eq!(counted(kit).await, 0);
         kit.complete("next", Link::Alone).await;
         assert_eq!(kit.context(parent("next")).await, ["next-in", "next-out"]);
-        assert_eq!(named(&*kit.store, &kit.owner, "i7").await, Err(Error::NotFound));
-        assert_eq!(kit.store.response(&kit.owner, "large", Budget::default()).await, Err(Error::NotFound));
+        assert_eq!(named(&*kit.store, &kit.owner, "i7").await, Err(StoreError::NotFound));
+        assert_eq!(
+            kit.store.response(&kit.owner, "large", Budget::default()).await,
+            Err(StoreError::NotFound)
+        );
         let late = kit.store.finish(Target::Lease(lease), end(Status::Completed, "large")).await;
-        assert_eq!(late, Err(Error::NotFound));
+        assert_eq!(late, Err(StoreError::NotFound));
         assert_eq!(kit.store.sweep().await.unwrap().len(), 0);
         assert_eq!(kit.store.check().await, Ok(Vec::new()));
     })

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use store::{
-    Bounds, Budget, Chunk, End, Events, Evicted, Finished, Item, Lease, Link, NewResponse, Order, Owner,
-    State, Status, Target,
+    Bounds, Budget, Chunk, End, Events, Evicted, Finished, Lease, Link, NewResponse, Order, Owner, State,
+    Status, StoredItem, Target,
 };
 
 use crate::kit::{Kit, chunk, each, named, page};
@@ -27,8 +27,11 @@ fn conversation(number: u8) -> String {
     format!("v{number}")
 }
 
-fn items(numbers: &[u8], from: &str) -> Vec<Item> {
-    numbers.iter().map(|n| Item { id: format!("i{n}"), body: format!("{n} of {from}").into() }).collect()
+fn items(numbers: &[u8], from: &str) -> Vec<StoredItem> {
+    numbers
+        .iter()
+        .map(|n| StoredItem { id: format!("i{n}"), body: format!("{n} of {from}").into() })
+        .collect()
 }
 
 /// A store, its model, and every lease that it ever gave.

@@ -1,7 +1,7 @@
 //! Responses: chains, the end, reads, deletion, owners.
 
 use store::{
-    Bounds, Budget, End, Error, Finished, Lease, Link, Order, Owner, State, Status, Target, TooLong,
+    Bounds, Budget, End, Finished, Lease, Link, Order, Owner, State, Status, StoreError, Target, TooLong,
 };
 
 use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
@@ -67,10 +67,10 @@ async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
         let lease = kit.create("failed", Link::Alone).await.unwrap();
         kit.store.finish(Target::Lease(lease), end(Status::Failed, "failed")).await.unwrap();
         for id in ["running", "failed", "unknown"] {
-            assert_eq!(kit.create("child", parent(id)).await, Err(Error::NotFound));
+            assert_eq!(kit.create("child", parent(id)).await, Err(StoreError::NotFound));
             assert_eq!(
                 kit.store.context(&kit.owner, &parent(id), Budget::default()).await,
-                Err(Error::NotFound)
+                Err(StoreError::NotFound)
             );
         }
     })
@@ -98,19 +98,19 @@ async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
             add(&lease, 0, "a").await.unwrap();
             add(&lease, 1, "b").await.unwrap();
             for first in [0, 1, 3, u64::MAX] {
-                assert_eq!(add(&lease, first, "x").await, Err(Error::Sequence { expected: 2 }));
+                assert_eq!(add(&lease, first, "x").await, Err(StoreError::Sequence { expected: 2 }));
             }
             let end = End { output: last, ..end(Status::Completed, id) };
             kit.store.finish(Target::Lease(lease.clone()), end).await.unwrap();
             assert_eq!(ids(&output(id).await), kept);
-            assert_eq!(add(&lease, 2, "x").await, Err(Error::LeaseLost));
+            assert_eq!(add(&lease, 2, "x").await, Err(StoreError::LeaseLost));
         }
         let deleted = kit.create("deleted", Link::Alone).await.unwrap();
         add(&deleted, 0, "a").await.unwrap();
         kit.store.delete(&kit.owner, "deleted").await.unwrap();
-        assert_eq!(add(&deleted, 1, "b").await, Err(Error::NotFound));
+        assert_eq!(add(&deleted, 1, "b").await, Err(StoreError::NotFound));
         let background = kit.run("background").await;
-        assert_eq!(add(&background, 0, "a").await, Err(Error::Sequence { expected: 0 }));
+        assert_eq!(add(&background, 0, "a").await, Err(StoreError::Sequence { expected: 0 }));
     })
     .await;
 }
@@ -129,7 +129,7 @@ async fn input_is_paged_in_both_orders() {
         assert_eq!((ids(&first.data), first.more), (vec!["a-in", "a-out"], true));
         let rest = list(Order::Ascending, 2, Some("a-out")).await.unwrap();
         assert_eq!((ids(&rest.data), rest.more), (vec!["b-in"], false));
-        assert_eq!(list(Order::Ascending, 2, Some("b-out")).await, Err(Error::NotFound));
+        assert_eq!(list(Order::Ascending, 2, Some("b-out")).await, Err(StoreError::NotFound));
     })
     .await;
 }
@@ -142,10 +142,13 @@ async fn deleted_response_is_unknown_and_unneeded_items_go() {
         kit.complete("c", parent("b")).await;
         for id in ["a", "b"] {
             assert_eq!(kit.store.delete(&kit.owner, id).await, Ok(()));
-            assert_eq!(kit.store.delete(&kit.owner, id).await, Err(Error::NotFound));
-            assert_eq!(kit.store.response(&kit.owner, id, Budget::default()).await, Err(Error::NotFound));
-            assert_eq!(named(&*kit.store, &kit.owner, &format!("{id}-in")).await, Err(Error::NotFound));
-            assert_eq!(kit.create("d", parent(id)).await, Err(Error::NotFound));
+            assert_eq!(kit.store.delete(&kit.owner, id).await, Err(StoreError::NotFound));
+            assert_eq!(
+                kit.store.response(&kit.owner, id, Budget::default()).await,
+                Err(StoreError::NotFound)
+            );
+            assert_eq!(named(&*kit.store, &kit.owner, &format!("{id}-in")).await, Err(StoreError::NotFound));
+            assert_eq!(kit.create("d", parent(id)).await, Err(StoreError::NotFound));
         }
         assert_eq!(kit.context(parent("c")).await, ["a-in", "a-out", "b-in", "b-out", "c-in", "c-out"]);
         assert_eq!(kit.store.stats().await.unwrap().kept, 2);
@@ -163,7 +166,7 @@ async fn a_deleted_response_takes_no_more_writes() {
         let lease = kit.create("r", conversation("v")).await.unwrap();
         kit.store.delete(&kit.owner, "r").await.unwrap();
         let end = end(Status::Completed, "r");
-        assert_eq!(kit.store.finish(Target::Lease(lease.clone()), end).await, Err(Error::NotFound));
+        assert_eq!(kit.store.finish(Target::Lease(lease.clone()), end).await, Err(StoreError::NotFound));
         assert_eq!(kit.store.renew(vec![lease.clone()]).await, Ok(vec![lease]));
         assert_eq!(kit.context(conversation("v")).await, Vec::<String>::new());
         kit.create("next", conversation("v")).await.unwrap();
@@ -176,7 +179,7 @@ async fn an_item_is_found_by_its_id_and_the_newest_wins() {
     each(Bounds::default(), async |kit| {
         for body in ["old", "new"] {
             let mut response = new(body, Link::Alone);
-            response.input[0] = store::Item { id: "twice".into(), body: body.into() };
+            response.input[0] = store::StoredItem { id: "twice".into(), body: body.into() };
             kit.store.create(&kit.owner, response).await.unwrap();
         }
         assert_eq!(named(&*kit.store, &kit.owner, "twice").await.unwrap().body, b"new");
@@ -194,7 +197,7 @@ async fn another_owners_ids_are_unknown_ones() {
         let bob = Owner::new("bob");
         let store = &kit.store;
         for (response, conv, entry) in [("r", "v", "e"), ("x", "y", "z")] {
-            let nothing = Err(Error::NotFound);
+            let nothing = Err(StoreError::NotFound);
             let any = || page(Order::Ascending, 9, None);
             assert_eq!(store.response(&bob, response, Budget::default()).await.map(drop), nothing);
             assert_eq!(store.items(&bob, response, any(), Budget::default()).await.map(drop), nothing);
@@ -225,7 +228,10 @@ async fn another_owners_ids_are_unknown_ones() {
         }
         // Even the id is free for the other owner.
         store.create(&bob, new("r", Link::Alone)).await.unwrap();
-        assert_eq!(store.create(&kit.owner, new("r", Link::Alone)).await.map(drop), Err(Error::Duplicate));
+        assert_eq!(
+            store.create(&kit.owner, new("r", Link::Alone)).await.map(drop),
+            Err(StoreError::Duplicate)
+        );
     })
     .await;
 }
@@ -236,10 +242,10 @@ async fn a_chain_is_bounded_by_links_and_bytes() {
         kit.complete("a", Link::Alone).await;
         kit.complete("b", parent("a")).await;
         kit.complete("c", parent("b")).await;
-        assert_eq!(kit.create("d", parent("c")).await, Err(Error::TooLong(TooLong::Links)));
+        assert_eq!(kit.create("d", parent("c")).await, Err(StoreError::TooLong(TooLong::Links)));
         let mut long = new("e", parent("a"));
         long.input[0].body = vec![0; 100];
-        assert_eq!(kit.store.create(&kit.owner, long).await, Err(Error::TooLong(TooLong::Bytes)));
+        assert_eq!(kit.store.create(&kit.owner, long).await, Err(StoreError::TooLong(TooLong::Bytes)));
         assert_eq!(kit.context(parent("a")).await.len(), 2);
     })
     .await;
@@ -256,9 +262,9 @@ async fn records_are_exported_one_by_one() {
         while let Some((number, record)) = kit.store.export(Some(&kit.owner), after).await.unwrap() {
             after = number;
             seen.push(match record {
-                store::Record::Response(_, response, input) => (response.id, input.len()),
-                store::Record::Completion(_, completion, items) => (completion.id, items.len()),
-                store::Record::Conversation(_, conversation, items) => (conversation.id, items.len()),
+                store::ExportedRecord::Response(_, response, input) => (response.id, input.len()),
+                store::ExportedRecord::Completion(_, completion, items) => (completion.id, items.len()),
+                store::ExportedRecord::Conversation(_, conversation, items) => (conversation.id, items.len()),
             });
         }
         assert_eq!(seen, [("a".to_owned(), 1), ("b".to_owned(), 1), ("v".to_owned(), 1)]);

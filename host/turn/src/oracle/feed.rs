@@ -1,7 +1,7 @@
 //! Cuts text into pieces as a detokenizer does, and drives a turn over them.
 
 use super::format::failure_code;
-use crate::{Item, TokenText, Turn, TurnEnd, TurnEvents, fold};
+use crate::{FoldedItem, TokenText, Turn, TurnEnd, TurnEvents, fold};
 use contract::FinishReason;
 
 /// Cuts `text` into pieces of `sizes` bytes, used over and over. As from a detokenizer, a character
@@ -61,7 +61,7 @@ pub(super) fn driven(
     prompt: &[TokenText<'_>],
     pieces: &[TokenText<'_>],
     groups: &[usize],
-) -> (Vec<Item>, TurnEnd, Turn) {
+) -> (Vec<FoldedItem>, TurnEnd, Turn) {
     let mut out = TurnEvents::default();
     let mut all = TurnEvents::default();
     let mut rest = pieces;

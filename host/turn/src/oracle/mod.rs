@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use seeded::SplitMix64;
 
-use super::{DraftCalls, FaultPolicy, Item, ItemHead, ItemStatus, TokenText, Turn, TurnSettings};
+use super::{DraftCalls, FaultPolicy, FoldedItem, ItemHead, ItemStatus, TokenText, Turn, TurnSettings};
 use feed::{cut, driven, tokenized};
 pub(super) use format::{binding, bytes, call, failure_code, ids, literals, settings};
 use random::{ArbitraryParser, ConformingParser};
@@ -82,8 +82,8 @@ pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim
     let (items, end, turn) = driven(turn, &cut(prompt, cuts.prompt), &cut(text, cuts.text), cuts.steps);
     let failed = failure_code(&end);
     assert!(failed != "server_error" || turn.fault().is_some());
-    let whole = |item: &Item| item.status == ItemStatus::Completed;
-    let is_call = |item: &Item| matches!(item.head, ItemHead::ToolCall { .. });
+    let whole = |item: &FoldedItem| item.status == ItemStatus::Completed;
+    let is_call = |item: &FoldedItem| matches!(item.head, ItemHead::ToolCall { .. });
     assert!(!failed.is_empty() || items.iter().all(|item| whole(item) || is_call(item)), "{items:?}");
 }
 

@@ -41,7 +41,8 @@ impl Stream {
             return self.router.held.push(text);
         };
         if settled < text.len() {
-            return self.settle_and_hold(route, text.split_at(settled), out);
+            let (settled, rest) = text.split_at(settled);
+            return self.settle_and_hold(route, settled, rest, out);
         }
         if let Err(error) = self.router.ledger.settle(route, text, out) {
             self.break_contract(error, out);
@@ -59,7 +60,7 @@ impl Stream {
 
     /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be
     /// asked.
-    fn settle_and_hold(&mut self, route: Route, (settled, rest): (&str, &str), out: &mut TurnEvents) {
+    fn settle_and_hold(&mut self, route: Route, settled: &str, rest: &str, out: &mut TurnEvents) {
         if !settled.is_empty()
             && let Err(error) = self.router.ledger.settle(route, settled, out)
         {

@@ -17,8 +17,9 @@ fn seen(own: &[Option<&str>], others: &[&str]) -> (Vec<String>, Option<String>) 
     settings.call_ids = settings.call_ids.besides(others.iter().map(|id| (*id).to_owned()));
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let (items, _, turn) = run(scripted(settings, steps), &texts, FinishReason::Stop);
-    let id =
-        |item: Item| if let ItemHead::ToolCall { call_id, .. } = item.head { Some(call_id) } else { None };
+    let id = |item: FoldedItem| {
+        if let ItemHead::ToolCall { call_id, .. } = item.head { Some(call_id) } else { None }
+    };
     (items.into_iter().filter_map(id).collect(), turn.fault().map(Fault::in_full))
 }
 

@@ -7,7 +7,7 @@ use crate::oracle::tagged;
 const DRAFT: &str = "<c>weather:{\"a\": 1}</c>";
 
 /// Items and end of a turn that writes `output` in pieces of `size` bytes.
-fn turn(output: &str, size: usize, reason: FinishReason) -> (Vec<Item>, TurnEnd, TokenCounts) {
+fn turn(output: &str, size: usize, reason: FinishReason) -> (Vec<FoldedItem>, TurnEnd, TokenCounts) {
     let pieces: Vec<String> =
         output.as_bytes().chunks(size).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
     let mut out = TurnEvents::default();
@@ -20,7 +20,7 @@ fn turn(output: &str, size: usize, reason: FinishReason) -> (Vec<Item>, TurnEnd,
 }
 
 /// The items, which are the same however the stream is cut.
-fn items(output: &str, reason: FinishReason) -> Vec<Item> {
+fn items(output: &str, reason: FinishReason) -> Vec<FoldedItem> {
     let (whole, ..) = turn(output, usize::MAX, reason);
     for size in [1, 2, 3, 7] {
         let (items, ..) = turn(output, size, reason);
@@ -30,7 +30,7 @@ fn items(output: &str, reason: FinishReason) -> Vec<Item> {
 }
 
 /// The items with equal call ids: a draft takes one, too.
-fn ids_aside(mut items: Vec<Item>) -> Vec<Item> {
+fn ids_aside(mut items: Vec<FoldedItem>) -> Vec<FoldedItem> {
     for item in &mut items {
         if let ItemHead::ToolCall { call_id, .. } = &mut item.head {
             call_id.clear();

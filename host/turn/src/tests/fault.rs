@@ -5,7 +5,7 @@ use crate::stop::{StopPatterns, StopStrings};
 
 /// Applies the ops to `held`, which is followed by `<r>`, more text and the marker that ends the
 /// turn.
-fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<Item>, TurnEnd, String) {
+fn broken(policy: FaultPolicy, held: &str, ops: Vec<Op>) -> (Vec<FoldedItem>, TurnEnd, String) {
     let settings = TurnSettings { fault_policy: policy, ..settings() };
     let (items, end, turn) =
         run(scripted(settings, [Step::Ops(ops)]), &[held, "<r>", "z", "<end>"], FinishReason::Stop);

@@ -3,7 +3,7 @@
 use super::*;
 use contract::ToolCall;
 
-fn ended(ops: Vec<Op>, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, TurnEnd) {
+fn ended(ops: Vec<Op>, pieces: &[&str], reason: FinishReason) -> (Vec<FoldedItem>, TurnEnd) {
     let (items, end, turn) = run(scripted(settings(), [Step::Ops(ops)]), pieces, reason);
     assert_eq!(turn.fault(), None);
     (items, end)

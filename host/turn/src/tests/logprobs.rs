@@ -10,7 +10,12 @@ use proptest::prelude::*;
 type Place = (String, usize, usize);
 
 /// The items of a turn over `tokens`, fed in steps of `size`, and where its tokens stand in them.
-fn places(mut turn: Turn, stop: &[&str], tokens: &[String], size: usize) -> (Vec<Item>, Vec<Place>, Turn) {
+fn places(
+    mut turn: Turn,
+    stop: &[&str],
+    tokens: &[String],
+    size: usize,
+) -> (Vec<FoldedItem>, Vec<Place>, Turn) {
     let known: Vec<_> = tokens.iter().map(|token| Arc::new(logprobs(token))).collect();
     let (mut out, mut all) = (TurnEvents::default(), TurnEvents::default());
     let mut stop = StopStrings::new(StopPatterns::new(&literals(stop)));

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use super::oracle::{binding, bytes, call, failure_code, ids, literals, settings};
 use super::{
-    AllowedCalls, Binding, DraftCalls, FaultPolicy, Flow, Item, ItemHead, ItemStatus, Phase, TokenCounts,
-    TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
+    AllowedCalls, Binding, DraftCalls, FaultPolicy, Flow, FoldedItem, ItemHead, ItemStatus, Phase,
+    TokenCounts, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, TurnSettings, fold,
 };
 use contract::{
     Fault, FinishReason, HoldUntil, InString, JsonRest, Op, Payload, Route, Step, StreamParser, Until,
@@ -82,7 +82,7 @@ fn token(text: &str) -> TokenText<'_> {
 }
 
 /// Runs a turn to its end, with one step per piece.
-fn run(mut turn: Turn, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, TurnEnd, Turn) {
+fn run(mut turn: Turn, pieces: &[&str], reason: FinishReason) -> (Vec<FoldedItem>, TurnEnd, Turn) {
     let mut out = TurnEvents::default();
     for piece in pieces {
         if turn.step(&[text(piece)], &mut out) == Flow::Stop {
@@ -93,24 +93,24 @@ fn run(mut turn: Turn, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, Tur
     (fold(out).unwrap(), end, turn)
 }
 
-fn message(text: &str) -> Item {
+fn message(text: &str) -> FoldedItem {
     phased(Phase::Unspecified, text)
 }
 
-fn phased(phase: Phase, text: &str) -> Item {
-    Item { head: ItemHead::Message { phase }, text: text.into(), status: ItemStatus::Completed }
+fn phased(phase: Phase, text: &str) -> FoldedItem {
+    FoldedItem { head: ItemHead::Message { phase }, text: text.into(), status: ItemStatus::Completed }
 }
 
-fn reasoning(text: &str) -> Item {
-    Item { head: ItemHead::Reasoning, text: text.into(), status: ItemStatus::Completed }
+fn reasoning(text: &str) -> FoldedItem {
+    FoldedItem { head: ItemHead::Reasoning, text: text.into(), status: ItemStatus::Completed }
 }
 
-fn tool_call(number: usize, name: &str, arguments: &str) -> Item {
+fn tool_call(number: usize, name: &str, arguments: &str) -> FoldedItem {
     let head =
         ItemHead::ToolCall { call_id: format!("call_{number}"), name: name.into(), payload: Payload::Json };
-    Item { head, text: arguments.into(), status: ItemStatus::Completed }
+    FoldedItem { head, text: arguments.into(), status: ItemStatus::Completed }
 }
 
-fn incomplete(item: Item) -> Item {
-    Item { status: ItemStatus::Incomplete, ..item }
+fn incomplete(item: FoldedItem) -> FoldedItem {
+    FoldedItem { status: ItemStatus::Incomplete, ..item }
 }

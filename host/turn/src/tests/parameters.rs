@@ -31,7 +31,7 @@ fn with_tool() -> Setup {
 }
 
 /// Ends of a call's last value: what follows it.
-fn played(name: &str, payload: Payload, said: &[Said], end: &[Op]) -> (Vec<Item>, Option<Fault>) {
+fn played(name: &str, payload: Payload, said: &[Said], end: &[Op]) -> (Vec<FoldedItem>, Option<Fault>) {
     let call = Op::ToolCall(ToolCall::new(name, payload));
     let mut steps = vec![Step::Ops(vec![bytes(Route::Drop, 1), call])];
     let mut pieces = vec!["!"];

@@ -3,7 +3,7 @@
 
 use super::*;
 
-fn replayed(mut turn: Turn, prompt: &[&str], pieces: &[&str]) -> (Vec<Item>, TurnEnd) {
+fn replayed(mut turn: Turn, prompt: &[&str], pieces: &[&str]) -> (Vec<FoldedItem>, TurnEnd) {
     let prompt: Vec<TokenText<'_>> = prompt.iter().map(|piece| text(piece)).collect();
     let mut out = TurnEvents::default();
     let _ = turn.replay(&prompt, &mut out);
@@ -15,7 +15,7 @@ fn replayed(mut turn: Turn, prompt: &[&str], pieces: &[&str]) -> (Vec<Item>, Tur
     (fold(out).unwrap(), end)
 }
 
-fn items(steps: impl IntoIterator<Item = Step>, prompt: &[&str], pieces: &[&str]) -> Vec<Item> {
+fn items(steps: impl IntoIterator<Item = Step>, prompt: &[&str], pieces: &[&str]) -> Vec<FoldedItem> {
     let (items, end) = replayed(scripted(trimming(), steps), prompt, pieces);
     assert_eq!(end, TurnEnd::Completed);
     items

@@ -3,7 +3,7 @@
 use super::*;
 use crate::TurnFailure;
 
-fn items(setup: impl Into<Setup>, steps: impl IntoIterator<Item = Step>, pieces: &[&str]) -> Vec<Item> {
+fn items(setup: impl Into<Setup>, steps: impl IntoIterator<Item = Step>, pieces: &[&str]) -> Vec<FoldedItem> {
     let (items, end, turn) = run(scripted(setup, steps), pieces, FinishReason::Stop);
     assert_eq!(turn.fault(), None);
     assert_eq!(end, TurnEnd::Completed);

@@ -9,7 +9,7 @@ fn patterns(stops: &[&str]) -> StopPatterns {
 }
 
 /// The items that come out of the filter, and whether it ended the turn.
-fn filtered(stops: &[&str], events: impl IntoIterator<Item = TurnEvent>) -> (Vec<Item>, bool) {
+fn filtered(stops: &[&str], events: impl IntoIterator<Item = TurnEvent>) -> (Vec<FoldedItem>, bool) {
     let mut filter = StopStrings::new(patterns(stops));
     let mut out = TurnEvents::default();
     let mut ended = false;

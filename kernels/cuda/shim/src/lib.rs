@@ -24,4 +24,4 @@ pub use compile::{Kernel, Module};
 pub use error::ShimError;
 pub use launch::KernelLaunch;
 pub use program::Program;
-pub use shim::{Order, Shim};
+pub use shim::{Shim, ThreadOrder};

@@ -12,7 +12,7 @@ use crate::memory::Memory;
 /// Order in which threads run. A kernel that lacks a barrier may give the right result in one of
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum ThreadOrder {
     /// First block, warp and lane first.
     #[default]
     Forward,
@@ -24,7 +24,7 @@ pub enum Order {
 #[derive(Debug, Default)]
 pub struct Shim {
     memory: Mutex<Memory>,
-    order: Order,
+    order: ThreadOrder,
 }
 
 impl Shim {
@@ -34,7 +34,7 @@ impl Shim {
     }
 
     /// A device that runs threads in this order.
-    pub fn with_order(order: Order) -> Self {
+    pub fn with_order(order: ThreadOrder) -> Self {
         Self { order, ..Self::default() }
     }
 
@@ -115,6 +115,6 @@ impl Shim {
 
     /// Runs a launch of a compiled kernel to its end.
     pub fn run(&self, launch: &KernelLaunch) -> Result<(), ShimError> {
-        launch.run(self.order == Order::Backward, &self.memory())
+        launch.run(self.order == ThreadOrder::Backward, &self.memory())
     }
 }

@@ -6,10 +6,10 @@
     reason = "small whole numbers"
 )]
 
-use cuda_kernels::{Args, Defines, DevicePtr, KernelId, Launch, Source};
-use cuda_shim::{Order, Shim, ShimError};
+use cuda_kernels::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch};
+use cuda_shim::{Shim, ShimError, ThreadOrder};
 
-static SOURCE: Source = Source { name: "wrong.cu", text: include_str!("wrong.cu") };
+static SOURCE: KernelSource = KernelSource { name: "wrong.cu", text: include_str!("wrong.cu") };
 
 fn launch(entry: &'static str, grid: u32, block: u32, shared_bytes: u32, args: Args) -> Launch {
     let kernel = KernelId { source: &SOURCE, defines: Defines::new(&[]), entry };
@@ -121,8 +121,8 @@ fn a_missing_barrier_is_seen_in_one_order_of_threads() {
         shim.launch(&launch("neighbours", 1, 64, 256, Args::new().ptr(x).u32(barrier))).unwrap();
         shim.read::<f32>(x, 64).unwrap().iter().filter(|x| x.is_nan()).count()
     };
-    assert_eq!((run(Order::Forward, 1), run(Order::Backward, 1)), (0, 0));
-    assert_eq!((run(Order::Forward, 0), run(Order::Backward, 0)), (63, 1));
+    assert_eq!((run(ThreadOrder::Forward, 1), run(ThreadOrder::Backward, 1)), (0, 0));
+    assert_eq!((run(ThreadOrder::Forward, 0), run(ThreadOrder::Backward, 0)), (63, 1));
 }
 
 #[test]

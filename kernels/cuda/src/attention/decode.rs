@@ -3,10 +3,10 @@
 use ops::QkvShape;
 
 use super::Attention;
-use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source =
-    Source { name: "attention_decode.cu", text: include_str!("../../attention_decode.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "attention_decode.cu", text: include_str!("../../attention_decode.cu") };
 
 /// Positions of a row that a block computes at once.
 pub const SPAN: u32 = 256;

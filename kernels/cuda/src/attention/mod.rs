@@ -10,9 +10,9 @@ pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles, write_prefill_ti
 use ops::{AttentionSpec, QkvShape};
 
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant, size};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "attention.cu",
     text: concat!(
         "#line 1 \"softmax.cuh\"\n",

@@ -3,10 +3,10 @@
 use ops::QkvShape;
 
 use super::Attention;
-use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source =
-    Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
 
 /// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and
 /// `positions` aren't read.

@@ -2,9 +2,9 @@
 
 use super::{Linear, LinearInput, LinearStore, LinearWeight};
 use crate::check::THREADS;
-use crate::{Args, Defines, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "linear_skinny.cu",
     text: concat!(
         "#line 1 \"fp8.cuh\"\n",

@@ -2,9 +2,9 @@
 
 use super::{Linear, LinearInput, LinearStore};
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, FP8_ROWS, Fp8Scales, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, FP8_ROWS, Fp8Scales, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "linear_tiles.cu",
     text: concat!(
         "#line 1 \"fp8.cuh\"\n",

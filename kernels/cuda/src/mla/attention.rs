@@ -4,9 +4,9 @@ use ops::MlaShape;
 
 use super::widths;
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant, size};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "mla_attention.cu",
     text: concat!(
         "#line 1 \"softmax.cuh\"\n",

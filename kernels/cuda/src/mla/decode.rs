@@ -4,9 +4,9 @@
 use ops::MlaShape;
 
 use super::{MlaAttention, supports_mla_tiles};
-use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "mla_decode.cu",
     text: concat!(
         "#line 1 \"mla_cached.cuh\"\n",

@@ -1,9 +1,9 @@
 //! Attention over the compressed cache for many rows of each sequence.
 
 use super::{MlaAttention, supports_mla_tiles};
-use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "mla_prefill.cu",
     text: concat!(
         "#line 1 \"mla_cached.cuh\"\n",

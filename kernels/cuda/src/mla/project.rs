@@ -5,9 +5,10 @@ use ops::MlaShape;
 
 use super::widths;
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "mla_project.cu", text: include_str!("../../mla_project.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "mla_project.cu", text: include_str!("../../mla_project.cu") };
 
 /// Which of the two projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

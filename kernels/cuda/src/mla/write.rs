@@ -4,9 +4,9 @@ use ops::{MlaShape, Norm};
 
 use super::widths;
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "mla_write.cu", text: include_str!("../../mla_write.cu") };
+static SOURCE: KernelSource = KernelSource { name: "mla_write.cu", text: include_str!("../../mla_write.cu") };
 
 /// Norms the latent part of the rows of `kv`, rotates their keys, writes both to the rows' slots,
 /// and rotates the queries in place.

@@ -1,9 +1,9 @@
 //! Ordering of routes by expert.
 
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "moe_align.cu", text: include_str!("../../moe_align.cu") };
+static SOURCE: KernelSource = KernelSource { name: "moe_align.cu", text: include_str!("../../moe_align.cu") };
 
 /// Orders routes by expert; routes of one expert stay in their order.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,10 @@
 //! Activation of gpt-oss's experts.
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "clamped_swiglu.cu", text: include_str!("../../clamped_swiglu.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "clamped_swiglu.cu", text: include_str!("../../clamped_swiglu.cu") };
 
 /// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and
 /// `-limit ≤ up ≤ limit`.

@@ -1,9 +1,10 @@
 //! Weighted sum of the experts' results.
 
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source { name: "moe_combine.cu", text: include_str!("../../moe_combine.cu") };
+static SOURCE: KernelSource =
+    KernelSource { name: "moe_combine.cu", text: include_str!("../../moe_combine.cu") };
 
 /// `out[token] += Σ weight · result`, over a token's experts in the order of their choice.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Linear layers of experts, with weights in their stored format.
 
 use crate::check;
-use crate::{Args, Defines, DevicePtr, FP8_ROWS, Fp8Scales, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, FP8_ROWS, Fp8Scales, KernelId, KernelSource, Launch, Variant};
 
 /// A source file with the texts that experts' kernels share in front.
 macro_rules! expert_source {
     ($name:literal) => {
-        Source {
+        KernelSource {
             name: $name,
             text: concat!(
                 "#line 1 \"mxfp4.cuh\"\n",
@@ -26,8 +26,8 @@ macro_rules! expert_source {
     };
 }
 
-static TILES: Source = expert_source!("moe_linear.cu");
-static SKINNY: Source = expert_source!("moe_skinny.cu");
+static TILES: KernelSource = expert_source!("moe_linear.cu");
+static SKINNY: KernelSource = expert_source!("moe_skinny.cu");
 
 /// Format of the experts' weights `[experts, n, k]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

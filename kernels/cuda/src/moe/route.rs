@@ -3,9 +3,9 @@
 use ops::{Routing, SIGMOID_EPS, Scoring};
 
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant, size};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant, size};
 
-static SOURCE: Source = Source { name: "moe_route.cu", text: include_str!("../../moe_route.cu") };
+static SOURCE: KernelSource = KernelSource { name: "moe_route.cu", text: include_str!("../../moe_route.cu") };
 
 /// Chooses experts for each token, the best first; of equal ones the expert with the lower index is
 /// first.

@@ -6,9 +6,9 @@ mod reference;
 pub use reference::{Reference, sample_reference};
 
 use crate::check;
-use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, DevicePtr, KernelId, KernelSource, Launch, Variant};
 
-static SOURCE: Source = Source {
+static SOURCE: KernelSource = KernelSource {
     name: "sampling.cu",
     text: concat!(
         "#line 1 \"sampling_row.cuh\"\n",

@@ -1,19 +1,19 @@
 //! Drivers of this crate's tests: the shim in both orders of threads.
 
 use cuda_kernels::{DevicePtr, Launch};
-use cuda_shim::{Order, Shim};
+use cuda_shim::{Shim, ThreadOrder};
 
 use super::device::TestDriver;
 
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn TestDriver>> {
-    [Order::Forward, Order::Backward]
+    [ThreadOrder::Forward, ThreadOrder::Backward]
         .into_iter()
         .map(|order| -> Box<dyn TestDriver> { Box::new(OnShim { shim: Shim::with_order(order), order }) })
 }
 
 struct OnShim {
     shim: Shim,
-    order: Order,
+    order: ThreadOrder,
 }
 
 impl TestDriver for OnShim {

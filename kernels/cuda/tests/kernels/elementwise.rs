@@ -1,7 +1,7 @@
 //! RMS norm and gates against their references.
 
 use cuda_kernels::{GateMul, RmsNorm, Tolerance};
-use ops::{GateActivation, Norm, Store, reference};
+use ops::{GateActivation, Norm, StoreMode, reference};
 
 use super::device::{in_both_orders, values};
 
@@ -17,7 +17,7 @@ fn a_norm_of_any_width_is_its_reference() {
                 x: px,
                 weight: pweight,
                 out,
-                store: Store::Overwrite,
+                store: StoreMode::Overwrite,
                 rows: rows as u32,
                 cols: cols as u32,
                 eps: 1e-6,
@@ -27,7 +27,7 @@ fn a_norm_of_any_width_is_its_reference() {
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
             let old = values(rows * cols, 3);
             let sums = device.f32(&old);
-            device.run(&RmsNorm { out: sums, store: Store::Accumulate, ..norm }.launch());
+            device.run(&RmsNorm { out: sums, store: StoreMode::Accumulate, ..norm }.launch());
             for ((got, old), wanted) in device.read_f32(sums, rows * cols).iter().zip(&old).zip(&wanted) {
                 let apart = (f64::from(*got) - f64::from(*old) - wanted).abs();
                 assert!(apart <= 1e-5 * (1.0 + wanted.abs()), "{rows} rows of {cols}: {got}");
@@ -41,8 +41,9 @@ fn a_norm_of_zeros_is_zero() {
     in_both_orders(|device| {
         let out = device.out::<u16>(16);
         let (x, weight) = (device.f32(&[0.0; 16]), device.f32(&[1.0; 16]));
-        device
-            .run(&RmsNorm { x, weight, out, store: Store::Overwrite, rows: 1, cols: 16, eps: 1e-6 }.launch());
+        device.run(
+            &RmsNorm { x, weight, out, store: StoreMode::Overwrite, rows: 1, cols: 16, eps: 1e-6 }.launch(),
+        );
         assert_eq!(device.read_bf16(out, 16), [0.0; 16]);
     });
 }

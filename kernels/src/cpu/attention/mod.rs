@@ -53,7 +53,7 @@ pub struct AttentionParams<'a> {
 
 /// Rows of one sequence in a batch.
 #[derive(Debug, Clone, Copy)]
-pub struct Sequence<'a> {
+pub struct SequenceRows<'a> {
     /// Index of the sequence's first row.
     pub first_row: usize,
     /// Number of the sequence's rows, for consecutive positions up to `context - 1`.
@@ -81,7 +81,7 @@ pub fn attention(
     cpu: &Cpu,
     params: AttentionParams<'_>,
     queries: &[f32],
-    sequences: &[Sequence<'_>],
+    sequences: &[SequenceRows<'_>],
     cache: &KvLayer,
     out: &mut [f32],
 ) {
@@ -148,14 +148,14 @@ fn head_ranges(shape: QkvShape) -> Vec<(usize, Range<usize>)> {
 /// Some neighbouring tokens of a sequence.
 #[derive(Debug, Clone, Copy)]
 struct Tile<'a> {
-    sequence: Sequence<'a>,
+    sequence: SequenceRows<'a>,
     first_row: usize,
     rows: usize,
     /// Position of the first token.
     position: usize,
 }
 
-fn tiles<'a>(heads: usize, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
+fn tiles<'a>(heads: usize, sequences: &[SequenceRows<'a>]) -> Vec<Tile<'a>> {
     let height = (TASK_ROWS / heads).max(1);
     let mut tiles = Vec::new();
     for sequence in sequences {

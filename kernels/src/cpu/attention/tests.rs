@@ -8,7 +8,7 @@ use ops::{AttentionSpec, HeadNorms, QkvShape, reference};
 
 use super::PART;
 use crate::cpu::kv::{KvCache, KvData, KvDtype, KvShape};
-use crate::cpu::{AttentionParams, Cpu, Isa, RopeAngles, Sequence, attention, qk_norm_rope_write};
+use crate::cpu::{AttentionParams, Cpu, Isa, RopeAngles, SequenceRows, attention, qk_norm_rope_write};
 
 const SHAPE: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 24 };
 /// Number of blocks, enough for contexts of several parts.
@@ -46,7 +46,7 @@ fn last(
     context: usize,
     rows: usize,
 ) -> Vec<f32> {
-    let sequence = Sequence { first_row: 0, rows, context, blocks };
+    let sequence = SequenceRows { first_row: 0, rows, context, blocks };
     let mut out = vec![f32::NAN; rows * SHAPE.out_width()];
     let qkv = &qkv[(context - rows) * SHAPE.width()..context * SHAPE.width()];
     attention(cpu, AttentionParams::of_qkv(spec), qkv, &[sequence], cache.layer(0), &mut out);

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use ops::{ExpertActivation, GateActivation, Store};
+use ops::{ExpertActivation, GateActivation, StoreMode};
 
 use super::clamped_swiglu::clamped_swiglu;
 use super::linear::{Group, grouped_linear};
@@ -92,7 +92,7 @@ pub fn experts<'a>(
         to.copy_from_slice(&x[row / routes.per_token * hidden..][..hidden]);
     }
     let groups = order.linear(&chosen, |expert| (&expert.gate_up, expert.gate_up_bias));
-    grouped_linear(cpu, gathered, &groups, Store::Overwrite, gate_up);
+    grouped_linear(cpu, gathered, &groups, StoreMode::Overwrite, gate_up);
     match activation {
         ExpertActivation::SwiGlu => gate_mul(cpu, GateActivation::Silu, gate_up, width, activated),
         ExpertActivation::GeGlu => gate_mul(cpu, GateActivation::GeluTanh, gate_up, width, activated),
@@ -101,7 +101,7 @@ pub fn experts<'a>(
         }
     }
     let groups = order.linear(&chosen, |expert| (&expert.down, expert.down_bias));
-    grouped_linear(cpu, activated, &groups, Store::Overwrite, results);
+    grouped_linear(cpu, activated, &groups, StoreMode::Overwrite, results);
     combine(cpu, routes, &order, results, out);
 }
 

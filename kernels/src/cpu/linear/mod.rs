@@ -34,7 +34,7 @@ use std::ops::Range;
 
 pub(super) use plain::dot_tile;
 
-use ops::{Store, reference};
+use ops::{StoreMode, reference};
 
 use super::Cpu;
 use super::lanes::LANES;
@@ -77,7 +77,7 @@ pub fn linear(
     x: &[f32],
     parts: &[Matrix<'_>],
     bias: Option<&[f32]>,
-    store: Store,
+    store: StoreMode,
     out: &mut [f32],
 ) {
     let group = Group { rows: 0..x.len() / parts[0].cols(), parts: parts.to_vec(), bias };
@@ -89,7 +89,7 @@ pub fn linear(
 ///
 /// # Panics
 /// If the sizes don't fit each other.
-pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, out: &mut [f32]) {
+pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: StoreMode, out: &mut [f32]) {
     let Some(first) = groups.first() else { return };
     let (k, width) = (first.parts[0].cols(), first.width());
     let rows = x.len() / k;

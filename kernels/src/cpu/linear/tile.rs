@@ -7,7 +7,7 @@ use super::inputs::InputRows;
 use crate::cpu::lanes::Pass;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::output::Output;
-use ops::Store;
+use ops::StoreMode;
 
 /// Number of rows of x that are multiplied with a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
@@ -19,7 +19,7 @@ pub(super) struct Tiles<'a> {
     pub(super) rows: usize,
     /// Bias of the task's columns.
     pub(super) bias: Option<&'a [f32]>,
-    pub(super) store: Store,
+    pub(super) store: StoreMode,
     pub(super) out: &'a Output<'a, f32>,
     /// Stride of the output's rows, in elements.
     pub(super) stride: usize,
@@ -144,7 +144,7 @@ impl Tiles<'_> {
         if let Some(bias) = self.bias {
             add_to(&mut sums, &bias[col..col + N]);
         }
-        if self.store == Store::Accumulate {
+        if self.store == StoreMode::Accumulate {
             add_to(&mut sums, out);
         }
         out.copy_from_slice(&sums);
@@ -161,8 +161,8 @@ impl Tiles<'_> {
             None => sums,
         };
         let sums = match self.store {
-            Store::Accumulate => lanes.add(lanes.load_part(out), sums),
-            Store::Overwrite => sums,
+            StoreMode::Accumulate => lanes.add(lanes.load_part(out), sums),
+            StoreMode::Overwrite => sums,
         };
         lanes.store_part(sums, out);
     }

@@ -1,11 +1,11 @@
 //! Absorbed form of attention: queries are projected into the latent space and attend there; their
 //! results are projected to values.
 
-use ops::{AttentionSpec, MlaShape, QkvShape, Store};
+use ops::{AttentionSpec, MlaShape, QkvShape, StoreMode};
 
 use crate::cpu::kv::KvLayer;
 use crate::cpu::linear::{Group, grouped_linear};
-use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, Sequence, attention};
+use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, SequenceRows, attention};
 
 /// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each
 /// head.
@@ -46,7 +46,7 @@ impl MlaWeights {
             bias: None,
         };
         let groups: Vec<Group<'_>> = weights.chunks_exact(n * k).enumerate().map(group).collect();
-        grouped_linear(cpu, x, &groups, Store::Overwrite, out);
+        grouped_linear(cpu, x, &groups, StoreMode::Overwrite, out);
     }
 }
 
@@ -84,7 +84,7 @@ pub fn mla_attention(
     cpu: &Cpu,
     weights: &MlaWeights,
     (queries, scale): (&[f32], f32),
-    sequences: &[Sequence<'_>],
+    sequences: &[SequenceRows<'_>],
     cache: &KvLayer,
     scratch: &mut MlaScratch,
     out: &mut [f32],

@@ -4,7 +4,7 @@
 //! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out
 //! as prose.
 
-use super::{ArgumentsWriter, CallReader, Mark, Progress, Style};
+use super::{ArgumentsWriter, CallMark, CallProgress, CallReader, Style};
 use std::sync::Arc;
 
 use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
@@ -13,7 +13,7 @@ use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
 ///
 /// ```
 /// use parser_kit::{Item, play, request};
-/// use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
+/// use parser_sdk::params::{CallMark, Calls, Style, Tag, Tagged};
 /// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request};
 ///
 /// /// `[call NAME>[set "KEY">VALUE[end][done]`, without a block around calls.
@@ -59,11 +59,11 @@ use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
 ///             self.in_tag = false;
 ///             self.calls.prose.release(literal.len(), out);
 ///         }
-///         let mark = [Mark::Call, Mark::Key, Mark::ValueEnd, Mark::End][index];
+///         let mark = [CallMark::Call, CallMark::Key, CallMark::ValueEnd, CallMark::End][index];
 ///         if self.calls.mark(mark, literal, out) {
 ///             return;
 ///         }
-///         if mark == Mark::Call && !self.calls.tools.is_empty() {
+///         if mark == CallMark::Call && !self.calls.tools.is_empty() {
 ///             self.tag.begin();
 ///             self.in_tag = true;
 ///         } else {
@@ -133,24 +133,24 @@ impl Calls {
 
     /// Reads a marker, whose `literal` is the youngest held text. Returns whether the marker is
     /// dealt with; outside calls it never is.
-    pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
+    pub fn mark(&mut self, mark: CallMark, literal: &str, out: &mut Output) -> bool {
         if std::mem::take(&mut self.in_role) {
             out.drop(out.held() - literal.len());
         }
         let Some(call) = &mut self.open else { return false };
         let progress = call.mark(mark, literal, &self.tools, out);
-        if progress == Progress::Followed {
+        if progress == CallProgress::Followed {
             self.follow(literal.len(), out);
             return self.mark(mark, literal, out);
         }
         match progress {
-            Progress::Inside => call.look_ahead(out),
+            CallProgress::Inside => call.look_ahead(out),
             _ => self.open = None,
         }
-        if progress == Progress::Closed {
+        if progress == CallProgress::Closed {
             self.prose.drop_markup(out);
         }
-        progress != Progress::Left
+        progress != CallProgress::Left
     }
 
     /// Writer of the arguments of a call of `name`.

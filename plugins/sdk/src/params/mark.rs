@@ -98,7 +98,7 @@ impl Style {
 
 /// What a marker means inside a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum CallMark {
     /// A key begins.
     Key,
     /// A key ends.
@@ -123,7 +123,7 @@ pub enum Mark {
 
 /// Whether the call goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum CallProgress {
     /// The call goes on.
     Inside,
     /// The call ended with this marker.

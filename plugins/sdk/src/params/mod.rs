@@ -12,9 +12,9 @@ mod mark;
 mod tag;
 
 pub use arguments::ArgumentsWriter;
-pub use blocks::{Blocks, Format, Message, Part};
+pub use blocks::{BlockFormat, Blocks, Message, Part};
 pub use call_reader::CallReader;
 pub use calls::Calls;
 pub use doubt::Doubt;
-pub use mark::{Key, Mark, Progress, Style, unquoted};
+pub use mark::{CallMark, CallProgress, Key, Style, unquoted};
 pub use tag::{Tag, Tagged};

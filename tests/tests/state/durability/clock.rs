@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use store::{Clock, Options, Sqlite, Store};
+use store::{Options, Sqlite, Store, TimeSource};
 use tests::client::{answered, get};
 use tests::server::{Setup, TestServer};
 use tests::tools::eventually;
@@ -15,7 +15,7 @@ const DAY: u64 = 24 * HOUR;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn set_clock_ends_nothing_running_and_mixes_no_pages() {
     let now = 1_800_000_000_000;
-    let clock = Clock::manual(now);
+    let clock = TimeSource::manual(now);
     let store = Arc::new(Sqlite::memory(&Options { clock: clock.clone(), ..Options::default() }).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let rules = json!([

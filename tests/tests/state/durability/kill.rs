@@ -12,7 +12,7 @@ use http::Request;
 use http_body_util::Full;
 use seeded::SplitMix64;
 use serde_json::Value;
-use store::{Options, Outcome, Record, Sqlite, State, Status, Store};
+use store::{EndedResponse, ExportedRecord, Options, Sqlite, State, Status, Store};
 use tests::client::{Answer, try_send};
 use tests::process::ServerProcess;
 use tests::tools::eventually;
@@ -110,9 +110,11 @@ async fn check_store(file: &Path) {
     let mut after = 0;
     while let Some((number, record)) = store.export(None, after).await.unwrap() {
         after = number;
-        let Record::Response(_, response, input) = record else { panic!("nobody made anything else") };
+        let ExportedRecord::Response(_, response, input) = record else {
+            panic!("nobody made anything else")
+        };
         assert_eq!(input.len(), 1);
-        if let State::Ended(Outcome { status: Status::Completed, output, .. }) = response.state {
+        if let State::Ended(EndedResponse { status: Status::Completed, output, .. }) = response.state {
             let item: Value = serde_json::from_slice(&output[0].body).unwrap();
             let asked: Value = serde_json::from_slice(&input[0].body).unwrap();
             let asked = asked["content"][0]["text"].as_str().unwrap().to_owned();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use store::{Clock, Link, NewResponse, Options, Owner, Sqlite, Status, Store, Target};
+use store::{Link, NewResponse, Options, Owner, Sqlite, Status, Store, Target, TimeSource};
 use tests::client::metric;
 use tests::measure::runs_alone;
 use tests::server::{Setup, TestServer};
@@ -16,7 +16,7 @@ async fn responses_unused_for_thirty_days_are_evicted() {
     if !runs_alone("durability::upkeep::responses_unused_for_thirty_days_are_evicted") {
         return;
     }
-    let clock = Clock::manual(1_000_000_000_000);
+    let clock = TimeSource::manual(1_000_000_000_000);
     let store = Arc::new(Sqlite::memory(&Options { clock: clock.clone(), ..Options::default() }).unwrap());
     let owner = Owner::new("local");
     for id in ["resp_1", "resp_2"] {

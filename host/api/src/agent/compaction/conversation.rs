@@ -1,6 +1,6 @@
 //! The conversation that a compaction leaves.
 
-use prompt::{Message, Role};
+use prompt::{ChatMessage, Role};
 
 /// Line in front of a summary.
 const HEAD: &str = "[Summary of the conversation up to here, written by the assistant. Everything above except the user's messages and \
@@ -11,14 +11,14 @@ const TAIL: &str = "[End of the summary. Go on from the state that it describes.
 /// Replaces everything in `messages` but instructions and users' messages by `summary`. It has the
 /// user's role: templates show that one most reliably, and it lends the text, which may repeat what
 /// tools returned, no authority.
-pub fn compact(messages: &mut Vec<Message>, summary: &str) {
+pub fn compact(messages: &mut Vec<ChatMessage>, summary: &str) {
     keep(messages);
     let text = format!("{HEAD}\n\n{}\n\n{TAIL}", summary.trim());
-    messages.push(Message { is_summary: true, ..Message::text(Role::User, text) });
+    messages.push(ChatMessage { is_summary: true, ..ChatMessage::text(Role::User, text) });
 }
 
 /// Drops what a summary replaces, an earlier summary included.
-pub(in crate::agent) fn keep(messages: &mut Vec<Message>) {
+pub(in crate::agent) fn keep(messages: &mut Vec<ChatMessage>) {
     messages.retain(|message| {
         matches!(message.role, Role::System | Role::Developer | Role::User) && !message.is_summary
     });
@@ -26,20 +26,20 @@ pub(in crate::agent) fn keep(messages: &mut Vec<Message>) {
 
 /// Whether a summary would replace anything beside an earlier one. If not, it would be made again
 /// and again, and the prompt stay as long.
-pub(in crate::agent) fn is_worth_it(messages: &[Message]) -> bool {
+pub(in crate::agent) fn is_worth_it(messages: &[ChatMessage]) -> bool {
     messages.iter().any(|message| matches!(message.role, Role::Assistant | Role::Tool))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{compact, is_worth_it};
-    use prompt::{Message, Role};
+    use prompt::{ChatMessage, Role};
 
-    fn conversation(roles: &[Role]) -> Vec<Message> {
-        roles.iter().map(|role| Message::text(*role, format!("{role:?}"))).collect()
+    fn conversation(roles: &[Role]) -> Vec<ChatMessage> {
+        roles.iter().map(|role| ChatMessage::text(*role, format!("{role:?}"))).collect()
     }
 
-    fn shape(messages: &[Message]) -> Vec<(Role, bool)> {
+    fn shape(messages: &[ChatMessage]) -> Vec<(Role, bool)> {
         messages.iter().map(|message| (message.role, message.is_summary)).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use grammar::{Demand, ToolChoice};
 use model::{Beginning, Job, SamplingRequest, Truncation};
-use prompt::{Message, Role};
+use prompt::{ChatMessage, Role};
 
 /// The prompt for summaries, unless the operator has another one.
 pub const DEFAULT_PROMPT: &str = include_str!("prompt.txt");
@@ -12,7 +12,7 @@ pub const DEFAULT_PROMPT: &str = include_str!("prompt.txt");
 /// room for a summary, the oldest messages aren't part of it.
 pub(crate) fn summary_job(mut job: Job, prompt: &str) -> Job {
     job.conversation.tools.clear();
-    job.conversation.messages.push(Message::text(Role::User, prompt));
+    job.conversation.messages.push(ChatMessage::text(Role::User, prompt));
     let SamplingRequest { temperature, top_p, top_k, min_p, seed, .. } = job.sampling;
     Job {
         beginning: Beginning::Answer,
@@ -37,7 +37,7 @@ mod tests {
     use contract::ToolKind;
     use grammar::{Demand, TextGrammar, ToolChoice, ToolDefinition};
     use model::{Job, SamplingRequest, Truncation};
-    use prompt::{Conversation, Message, Role, ToolDeclaration};
+    use prompt::{ChatMessage, Conversation, Role, ToolDeclaration};
 
     #[test]
     fn what_shapes_the_answer_does_not_shape_the_summary() {
@@ -49,7 +49,7 @@ mod tests {
             grammar: None,
         };
         let declaration = ToolDeclaration { name: "look".to_owned(), declaration: "{}".to_owned() };
-        let messages = vec![Message::text(Role::User, "Hi.")];
+        let messages = vec![ChatMessage::text(Role::User, "Hi.")];
         let grammar = TextGrammar { syntax: "regex".to_owned(), definition: "a".to_owned() };
         let job = Job {
             conversation: Conversation { messages: messages.clone(), tools: vec![declaration] },
@@ -73,7 +73,7 @@ mod tests {
             cache_key: Some("key".to_owned()),
             ..Job::default()
         };
-        let asked = Message::text(Role::User, DEFAULT_PROMPT);
+        let asked = ChatMessage::text(Role::User, DEFAULT_PROMPT);
         let expected = Job {
             conversation: Conversation { messages: [messages, vec![asked]].concat(), tools: Vec::new() },
             demand: Demand { tool_choice: ToolChoice::None, parallel_tool_calls: true, ..Demand::default() },

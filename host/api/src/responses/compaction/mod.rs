@@ -15,7 +15,7 @@ use super::input_items::{Input, is_of};
 use crate::agent::{Compaction, Occasion};
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::request::Defaults;
 use crate::seal::Seal;
 use crate::warnings::Warnings;
@@ -32,7 +32,7 @@ pub(super) const TRIGGER: &str = "compaction_trigger";
 /// Adds a compaction item to the history: its summary replaces what came before. An item without
 /// content comes from a compaction that failed, and replaces nothing.
 pub(super) fn read(
-    item: Object<'_>,
+    item: JsonObject<'_>,
     seal: &Seal,
     history: &mut History,
     warnings: &mut Warnings,
@@ -55,7 +55,7 @@ pub(super) fn read(
 /// # Errors
 /// 400 where a trigger isn't the last item, or `context_management` is wrong.
 pub(super) fn asked(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     input: Input<'_>,
     defaults: &Defaults,
 ) -> Result<Option<Compaction>, ApiError> {
@@ -88,7 +88,7 @@ fn is_triggered(input: Input<'_>) -> Result<bool, ApiError> {
 }
 
 /// The number of tokens above which `context_management` wants the conversation compacted.
-fn threshold(body: &Object<'_>, defaults: &Defaults) -> Result<Option<u32>, ApiError> {
+fn threshold(body: &JsonObject<'_>, defaults: &Defaults) -> Result<Option<u32>, ApiError> {
     let list = body.list(fields::CONTEXT_MANAGEMENT)?;
     let Some(entry) = list.objects().next() else { return Ok(None) };
     if list.elements.is_longer_than(1) {

@@ -5,7 +5,7 @@ use super::machine::CompactMachine;
 use crate::agent::{Compaction, Occasion};
 use crate::error::ApiError;
 use crate::ids::{Clock, Ids};
-use crate::json::{Object, Value};
+use crate::json::{JsonObject, Value};
 use crate::raw::Json;
 use crate::request::{ApiRequest, Defaults};
 use crate::responses::continuation::Continuation;
@@ -16,7 +16,7 @@ use crate::responses::request::{ResponsesRequest, parse};
 
 /// Reads the body, and makes the machine that answers it. The answer is never a stream.
 pub fn compact(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     continuation: &Continuation,
     defaults: &Defaults,
     mut ids: Ids,
@@ -39,7 +39,8 @@ pub fn compact(
 
 /// The users' messages of the input, as stored items show them.
 fn user_messages(input: Input<'_>, ids: &mut Ids) -> Result<Vec<Json>, ApiError> {
-    let json = |item: store::Item| Json::new(String::from_utf8(item.body).expect("JSON of ours is UTF-8"));
+    let json =
+        |item: store::StoredItem| Json::new(String::from_utf8(item.body).expect("JSON of ours is UTF-8"));
     if let Some(Value::String(text)) = input.of.value(fields::INPUT) {
         return Ok(vec![json(user_message(text.get(), ids))]);
     }
@@ -49,5 +50,5 @@ fn user_messages(input: Input<'_>, ids: &mut Ids) -> Result<Vec<Json>, ApiError>
         role == Some("user") && kind.is_none_or(|kind| kind.as_str() == Some("message"))
     };
     let messages = input.items().filter(|(_, item)| is_message(*item));
-    messages.map(|(path, item)| whole(&Object::new(item, path)?, ids).map(json)).collect()
+    messages.map(|(path, item)| whole(&JsonObject::new(item, path)?, ids).map(json)).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::agent::Approved;
 use crate::error::ApiError;
 use crate::history::History;
-use crate::json::{Field, Object, Value};
+use crate::json::{Field, JsonObject, Value};
 use crate::responses::fields::{
     self, APPROVAL_REQUEST, APPROVE, ARGUMENTS_TEXT, CODE, ERROR, OUTPUTS, REASON,
 };
@@ -30,7 +30,7 @@ pub(in crate::responses) struct Approvals<'a> {
     /// Whether the client approved, and the reason, by id of the request for approval.
     answers: HashMap<&'a str, (bool, Option<&'a str>)>,
     /// Items of approved calls that have run already, by id of the request for approval.
-    run: HashMap<&'a str, Object<'a>>,
+    run: HashMap<&'a str, JsonObject<'a>>,
 }
 
 impl<'a> Approvals<'a> {
@@ -45,7 +45,7 @@ impl<'a> Approvals<'a> {
                     approvals.answers.insert(id, (agreed, text(item.field(REASON))));
                 }
                 ("mcp_call", Some(id)) => {
-                    approvals.run.insert(id, Object::new(item, path)?);
+                    approvals.run.insert(id, JsonObject::new(item, path)?);
                 }
                 _ => {}
             }
@@ -57,7 +57,7 @@ impl<'a> Approvals<'a> {
     pub(in crate::responses) fn item(
         &self,
         kind: &str,
-        item: Object<'_>,
+        item: JsonObject<'_>,
         history: &mut History,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
@@ -72,7 +72,7 @@ impl<'a> Approvals<'a> {
 
     /// Adds a call that ran, with its result. An approved call is added where its request for
     /// approval is.
-    fn call(&self, item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
+    fn call(&self, item: JsonObject<'_>, history: &mut History) -> Result<(), ApiError> {
         let asked = item.get(APPROVAL_REQUEST)?.is_some_and(|id| self.answers.contains_key(id));
         if asked {
             return Ok(());
@@ -86,7 +86,7 @@ impl<'a> Approvals<'a> {
     /// is going to run in this answer.
     fn request(
         &self,
-        item: Object<'_>,
+        item: JsonObject<'_>,
         history: &mut History,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
@@ -111,7 +111,7 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
     let approvals = Approvals::of(input)?;
     let mut approved = Vec::new();
     for (path, value) in input.of_kind("mcp_approval_request") {
-        let item = Object::new(value, path)?;
+        let item = JsonObject::new(value, path)?;
         let id = item.require(fields::ID)?;
         let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
         if agreed && !approvals.run.contains_key(id) {
@@ -130,7 +130,7 @@ pub(super) fn listed_servers<'a>(input: Input<'a>) -> Vec<&'a str> {
     input.of_kind("mcp_list_tools").map(|(_, item)| item).filter(listed).filter_map(label).collect()
 }
 
-fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
+fn written(item: JsonObject<'_>, id: &str) -> Result<HistoryCall, ApiError> {
     let name = item.require(fields::NAME)?.to_owned();
     Ok(HistoryCall {
         id: id.to_owned(),
@@ -140,7 +140,7 @@ fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
 }
 
 /// The result of a call as the model saw it.
-fn outcome(item: Object<'_>) -> String {
+fn outcome(item: JsonObject<'_>) -> String {
     match (item.value(fields::OUTPUT).and_then(Value::as_str), item.value(ERROR)) {
         (Some(output), _) => output.to_owned(),
         (None, None) => String::new(),
@@ -155,7 +155,7 @@ fn outcome(item: Object<'_>) -> String {
 }
 
 /// Adds code that ran, and its output.
-fn code(item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
+fn code(item: JsonObject<'_>, history: &mut History) -> Result<(), ApiError> {
     let id = item.require(fields::ID)?;
     let code = item.get(CODE)?.unwrap_or_default();
     let arguments = json!({ "code": code }).to_string();

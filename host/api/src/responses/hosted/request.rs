@@ -3,9 +3,9 @@
 //! offer all the tools that they know.
 
 use super::input;
-use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
+use crate::agent::{ApprovalRule, Hosted, HostedToolKind, HostedTools};
 use crate::error::ApiError;
-use crate::json::{Field, List, Object, Value};
+use crate::json::{Field, JsonObject, List, Value};
 use crate::raw::{self, Json};
 use crate::responses::fields::{
     self, ALLOWED_TOOLS, AUTHORIZATION, REQUIRE_APPROVAL, Row, SERVER_DESCRIPTION, Shape,
@@ -36,7 +36,7 @@ const NEVER: Field<Value<'_>> = Field::new("never", "");
 /// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and
 /// those tools as the response shows them.
 pub(in crate::responses) fn read(
-    body: &Object<'_>,
+    body: &JsonObject<'_>,
     items: Input<'_>,
     max_calls: Option<u32>,
     servers: &McpServers,
@@ -46,7 +46,7 @@ pub(in crate::responses) fn read(
     let mut shown = Vec::new();
     let listed = input::listed_servers(items);
     for (path, value) in body.list(TOOLS)?.iter() {
-        let tool = Object::new(value, path)?;
+        let tool = JsonObject::new(value, path)?;
         let kind = tool.require(fields::TYPE)?;
         let found = match kind {
             "mcp" => mcp(&tool, servers, &listed, warnings)?,
@@ -95,11 +95,11 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
     let by_kind = |fits: fn(&str) -> bool| {
         if allowed.kinds.iter().any(|kind| fits(kind)) { None } else { Some(Vec::new()) }
     };
-    match tools.purpose {
-        Purpose::WebSearch => by_kind(is_web_search),
-        Purpose::CodeInterpreter => by_kind(|kind| kind == "code_interpreter"),
+    match tools.kind {
+        HostedToolKind::WebSearch => by_kind(is_web_search),
+        HostedToolKind::CodeInterpreter => by_kind(|kind| kind == "code_interpreter"),
         // An entry without a name makes the whole `Option` `None`: all tools are allowed.
-        Purpose::Mcp => {
+        HostedToolKind::Mcp => {
             let of_server = allowed.servers.iter().filter(|(label, _)| label == tools.server.label());
             of_server.map(|(_, name)| name.clone()).collect()
         }
@@ -123,19 +123,19 @@ fn is_web_search(kind: &str) -> bool {
 }
 
 fn is_same(known: &HostedTools, new: &HostedTools) -> bool {
-    known.purpose == new.purpose && known.server.label() == new.server.label()
+    known.kind == new.kind && known.server.label() == new.server.label()
 }
 
 fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
-    let (server, purpose) = match kind {
-        "code_interpreter" => (servers.code_interpreter()?, Purpose::CodeInterpreter),
-        kind if is_web_search(kind) => (servers.web_search()?, Purpose::WebSearch),
+    let (server, kind) = match kind {
+        "code_interpreter" => (servers.code_interpreter()?, HostedToolKind::CodeInterpreter),
+        kind if is_web_search(kind) => (servers.web_search()?, HostedToolKind::WebSearch),
         _ => return None,
     };
     let approval = ApprovalRule::all(Approval::Never);
     Some(HostedTools {
         server,
-        purpose,
+        kind,
         allowed: None,
         denied: Vec::new(),
         chosen: None,
@@ -145,7 +145,7 @@ fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
 }
 
 fn mcp(
-    tool: &Object<'_>,
+    tool: &JsonObject<'_>,
     servers: &McpServers,
     listed: &[&str],
     warnings: &mut Warnings,
@@ -157,7 +157,7 @@ fn mcp(
     let listed = listed.contains(&label);
     Ok(Some(HostedTools {
         server,
-        purpose: Purpose::Mcp,
+        kind: HostedToolKind::Mcp,
         allowed,
         denied: Vec::new(),
         chosen: None,
@@ -170,7 +170,7 @@ fn mcp(
 /// requests name servers.
 fn server(
     label: &str,
-    tool: &Object<'_>,
+    tool: &JsonObject<'_>,
     servers: &McpServers,
     warnings: &mut Warnings,
 ) -> Result<Option<Arc<McpServer>>, ApiError> {
@@ -194,7 +194,7 @@ fn server(
 }
 
 /// `headers`, and `authorization` as a header with a bearer token.
-fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
+fn headers(tool: &JsonObject<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let mut headers = Vec::new();
     if let Some(object) = tool.get(fields::HEADERS)? {
         for (name, _) in object.fields() {
@@ -210,7 +210,7 @@ fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
 }
 
 /// Reads names of tools: `["a"]` or `{"tool_names": ["a"]}`.
-fn names(value: Value<'_>, tool: &Object<'_>, field: Field<Value<'_>>) -> Result<Vec<String>, ApiError> {
+fn names(value: Value<'_>, tool: &JsonObject<'_>, field: Field<Value<'_>>) -> Result<Vec<String>, ApiError> {
     let path = tool.at(field);
     let list = match value {
         Value::Object(_) => value.field(TOOL_NAMES).unwrap_or(Value::Null),
@@ -224,7 +224,7 @@ fn names(value: Value<'_>, tool: &Object<'_>, field: Field<Value<'_>>) -> Result
 
 /// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither
 /// list need approval, unless only `always` is given.
-fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
+fn approval(tool: &JsonObject<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
     let path = tool.at(REQUIRE_APPROVAL);
     let filter = match tool.value(REQUIRE_APPROVAL) {
         None => return Ok(ApprovalRule::all(default)),
@@ -243,7 +243,7 @@ fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiErr
 }
 
 /// The tool as the response shows it.
-fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
+fn echo(kind: &str, tool: Value<'_>, fields: JsonObject<'_>) -> Json {
     if kind != "mcp" {
         return tool.to_json();
     }

@@ -4,7 +4,7 @@
 use super::TypedTool;
 use crate::agent::NOTHING_FOUND;
 use crate::error::ApiError;
-use crate::json::{Field, List, Object, Required, Value};
+use crate::json::{Field, JsonObject, List, Required, Value};
 use crate::raw;
 use crate::responses::fields::{
     self, ACTION, CALL_RESULT, OPERATION, PATCH_OUTPUT, PATCH_STATUS, SEARCH_ARGUMENTS,
@@ -14,11 +14,11 @@ use crate::responses::tools::found;
 /// What a command printed, and how it ended.
 const STDOUT: Field<&str> = Field::new("stdout", "");
 const STDERR: Field<&str> = Field::new("stderr", "");
-const OUTCOME: Field<Object<'_>> = Field::new("outcome", "");
+const OUTCOME: Field<JsonObject<'_>> = Field::new("outcome", "");
 const EXIT_CODE: Required<Value<'_>> = Field::new("exit_code", "").required_as("a number");
 
 /// What the model wrote to call the tool.
-pub(in crate::responses) fn arguments(tool: TypedTool, item: Object<'_>) -> Result<String, ApiError> {
+pub(in crate::responses) fn arguments(tool: TypedTool, item: JsonObject<'_>) -> Result<String, ApiError> {
     match tool {
         TypedTool::Shell | TypedTool::LocalShell => Ok(written(item.require(ACTION)?)),
         // Its type is the operation's, and the model writes that.
@@ -31,7 +31,7 @@ pub(in crate::responses) fn arguments(tool: TypedTool, item: Object<'_>) -> Resu
 }
 
 /// The fields that say something, without the action's type: `env` is always there.
-fn written(action: Object<'_>) -> String {
+fn written(action: JsonObject<'_>) -> String {
     let is_empty =
         |value: Value<'_>| value.is_null() || (matches!(value, Value::Object(_)) && value.count() == 1);
     let says = |(name, value): &(&str, Value<'_>)| *name != fields::TYPE.row().name && !is_empty(*value);
@@ -39,7 +39,7 @@ fn written(action: Object<'_>) -> String {
 }
 
 /// The result as the model sees it.
-pub(in crate::responses) fn result(tool: TypedTool, item: Object<'_>) -> Result<String, ApiError> {
+pub(in crate::responses) fn result(tool: TypedTool, item: JsonObject<'_>) -> Result<String, ApiError> {
     match tool {
         TypedTool::Shell => printed(item),
         TypedTool::LocalShell => match item.require(CALL_RESULT)? {
@@ -63,7 +63,7 @@ pub(in crate::responses) fn result(tool: TypedTool, item: Object<'_>) -> Result<
 }
 
 /// The output of shell commands, one behind the other.
-fn printed(item: Object<'_>) -> Result<String, ApiError> {
+fn printed(item: JsonObject<'_>) -> Result<String, ApiError> {
     let path = item.at(CALL_RESULT);
     let chunks = match item.require(CALL_RESULT)? {
         Value::String(text) => return Ok(text.get().to_owned()),

@@ -14,7 +14,7 @@ use cuda_kernels::{DevicePtr, GateMul, Linear, LinearInput, LinearStore, RmsNorm
 
 use crate::cuda::backend::{CudaBackend, Tensor};
 use crate::cuda::weights::{DeviceMatrix, DeviceVector, INTERLEAVED};
-use crate::models::ops::{GateActivation, LayerInput, Norm, Store, TensorRole};
+use crate::models::ops::{GateActivation, LayerInput, Norm, StoreMode, TensorRole};
 
 /// Fewest rows that the library is asked for: one more than the kernel for few rows takes.
 pub(in crate::cuda) const LIBRARY_ROWS: u32 = 17;
@@ -128,7 +128,7 @@ impl CudaBackend {
                 LinearInput::Normed { x: x.at, weight: norm.weight.at, eps: norm.eps }
             }
             LayerInput::Normed { x, norm, normed } => {
-                self.rms_norm_rows(rows, x, norm, Store::Overwrite, normed);
+                self.rms_norm_rows(rows, x, norm, StoreMode::Overwrite, normed);
                 LinearInput::Bf16(normed.at)
             }
         }
@@ -139,7 +139,7 @@ impl CudaBackend {
         rows: u32,
         x: &Tensor,
         norm: Norm<&DeviceVector>,
-        store: Store,
+        store: StoreMode,
         out: &mut Tensor,
     ) {
         let Norm { weight, eps } = norm;
@@ -149,10 +149,10 @@ impl CudaBackend {
 }
 
 /// What a kernel does with its sums, for an output tensor of this role.
-pub(super) fn linear_store(role: TensorRole, store: Store) -> LinearStore {
+pub(super) fn linear_store(role: TensorRole, store: StoreMode) -> LinearStore {
     match (role, store) {
         (TensorRole::Inputs, _) => LinearStore::Bf16,
-        (TensorRole::Sums, Store::Overwrite) => LinearStore::F32,
-        (TensorRole::Sums, Store::Accumulate) => LinearStore::AddF32,
+        (TensorRole::Sums, StoreMode::Overwrite) => LinearStore::F32,
+        (TensorRole::Sums, StoreMode::Accumulate) => LinearStore::AddF32,
     }
 }

@@ -19,7 +19,7 @@ use super::supported;
 use super::weights::{DeviceMatrix, DeviceVector, INTERLEAVED, Rope};
 use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, LayerInput,
-    MlaShape, Norm, RopeTable, Routing, ShortConvShape, ShortConvWeights, Store, TensorRole,
+    MlaShape, Norm, RopeTable, Routing, ShortConvShape, ShortConvWeights, StoreMode, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
@@ -122,11 +122,11 @@ impl Backend for CudaBackend {
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, out: &mut Tensor) {
-        self.rms_norm_rows(self.tokens(), x, norm, Store::Overwrite, out);
+        self.rms_norm_rows(self.tokens(), x, norm, StoreMode::Overwrite, out);
     }
 
     fn add_rms_norm(&mut self, x: &Tensor, norm: Norm<&DeviceVector>, out: &mut Tensor) {
-        self.rms_norm_rows(self.tokens(), x, norm, Store::Accumulate, out);
+        self.rms_norm_rows(self.tokens(), x, norm, StoreMode::Accumulate, out);
     }
 
     fn linear(
@@ -134,7 +134,7 @@ impl Backend for CudaBackend {
         x: &Tensor,
         weight: &DeviceMatrix,
         bias: Option<&DeviceVector>,
-        store: Store,
+        store: StoreMode,
         out: &mut Tensor,
     ) {
         let x = LinearInput::Bf16(x.at);
@@ -146,7 +146,7 @@ impl Backend for CudaBackend {
         x: LayerInput<'_, Tensor, DeviceVector>,
         weight: &DeviceMatrix,
         bias: Option<&DeviceVector>,
-        store: Store,
+        store: StoreMode,
         out: &mut Tensor,
     ) {
         let x = self.normed_or_fused(x, weight);

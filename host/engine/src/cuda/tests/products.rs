@@ -122,7 +122,7 @@ fn preparation_is_the_same_with_or_without_a_library() {
     let counts = [ShimDriver::new(), ShimDriver::with_library(Arc::default())].map(|driver| {
         let mut kernels = 0;
         load(Box::new(driver), "tied-bf16", &options(), &mut |progress| {
-            if let crate::models::Progress::Kernels { of, .. } = progress {
+            if let crate::models::EngineProgress::Kernels { of, .. } = progress {
                 kernels = of;
             }
         })

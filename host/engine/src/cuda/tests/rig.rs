@@ -9,7 +9,7 @@ use crate::batch::{Batch, TableEdit};
 use crate::cuda::driver::Driver;
 use crate::cuda::real::Gpu;
 use crate::cuda::{CudaOptions, CudaRunner, KernelCache, Survey, choose_device, load_libraries};
-use crate::models::{LoadError, ModelConfig, Progress, Weights};
+use crate::models::{EngineProgress, LoadError, ModelConfig, Weights};
 use crate::runner::{Draw, Draws, RunError, Runner};
 use crate::token::{SamplingParams, Token};
 use crate::{DeviceChoice, ModelFiles};
@@ -60,7 +60,7 @@ pub(super) fn load(
     driver: Box<dyn Driver>,
     name: &str,
     options: &CudaOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(EngineProgress),
 ) -> Result<CudaRunner, LoadError> {
     let files = ModelFiles::Directory(folder(name));
     let (config, weights) = (ModelConfig::read(&files)?, Weights::open(&files)?);

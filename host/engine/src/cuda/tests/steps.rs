@@ -7,7 +7,7 @@ use super::rig::{Part, batch, fake, greedy, load, one, options, step};
 use crate::batch::LAST;
 use crate::cuda::{CudaError, CudaOptions, DeviceInfo};
 use crate::generation::{Engine, Finish};
-use crate::models::Progress;
+use crate::models::EngineProgress;
 use crate::options::LocalOptions;
 use crate::runner::{Draws, RunError, Runner};
 use crate::tests::fake::request;
@@ -51,9 +51,10 @@ fn progress_is_of_weights_and_then_of_kernels() {
     let mut seen = Vec::new();
     load(Box::new(FakeDriver::new().0), "tied-bf16", &options(), &mut |progress| seen.push(progress))
         .unwrap();
-    let kernels = seen.iter().position(|progress| matches!(progress, Progress::Kernels { .. })).unwrap();
-    assert!(seen[..kernels].iter().all(|progress| matches!(progress, Progress::Weights { .. })));
-    let Some(Progress::Kernels { done, of }) = seen.last() else { panic!("{seen:?}") };
+    let kernels =
+        seen.iter().position(|progress| matches!(progress, EngineProgress::Kernels { .. })).unwrap();
+    assert!(seen[..kernels].iter().all(|progress| matches!(progress, EngineProgress::Weights { .. })));
+    let Some(EngineProgress::Kernels { done, of }) = seen.last() else { panic!("{seen:?}") };
     assert!(done == of && *of > 0);
 }
 

@@ -61,7 +61,7 @@ fn attention(fields: Fields<'_>) -> Result<GroupedConfig, LoadError> {
 
 /// Rotary embeddings of layers that see all tokens, and of those with a window.
 fn ropes(fields: Fields<'_>, head_dim: usize) -> Result<(RopeSpec, RopeSpec), LoadError> {
-    let context = (common::context(fields)?, fields);
+    let context = common::context(fields)?;
     let theta = |name, default| Ok::<_, LoadError>(fields.positive(name)?.unwrap_or(default));
     let full = RopeSpec::plain(head_dim, theta("rope_theta", 1e6)?);
     let local = RopeSpec::plain(head_dim, theta("rope_local_base_freq", 1e4)?);
@@ -75,7 +75,7 @@ fn ropes(fields: Fields<'_>, head_dim: usize) -> Result<(RopeSpec, RopeSpec), Lo
     let inner_local = inner("sliding_attention", "rope_parameters.sliding_attention.")?;
     let of_full = if inner_full.is_some() || inner_local.is_some() { inner_full } else { parameters };
     let with = |rope: RopeSpec, parameters: Option<Fields<'_>>| match parameters {
-        Some(parameters) => rope.with_parameters(parameters, context),
+        Some(parameters) => rope.with_parameters(parameters, context, fields),
         None => Ok(rope),
     };
     Ok((with(full, of_full)?, with(local, inner_local)?))

@@ -89,9 +89,8 @@ fn kinds(fields: Fields<'_>) -> Result<Vec<LayerKind>, LoadError> {
 }
 
 fn attention(fields: Fields<'_>, kind: &LayerKind) -> Result<GroupedConfig, LoadError> {
-    let is_full = kind.window.is_none();
-    let takes_keys_for_values = is_full && fields.flag("attention_k_eq_v")?.unwrap_or(false);
-    let object = layer_fields(fields, kind.index, (is_full, takes_keys_for_values))?;
+    let takes_keys_for_values = kind.window.is_none() && fields.flag("attention_k_eq_v")?.unwrap_or(false);
+    let object = layer_fields(fields, kind, takes_keys_for_values)?;
     let grouped = common::grouped(fields.of(&object), |heads| common::hidden_by_heads(fields, heads))?;
     let layout = match kind.keys_of {
         Some(keys_of) => ProjectionLayout::Queries { keys_of },
@@ -105,16 +104,16 @@ fn attention(fields: Fields<'_>, kind: &LayerKind) -> Result<GroupedConfig, Load
 /// else, for layers that see all tokens, the fields that are for these.
 fn layer_fields(
     fields: Fields<'_>,
-    index: usize,
-    (is_full, takes_keys_for_values): (bool, bool),
+    kind: &LayerKind,
+    takes_keys_for_values: bool,
 ) -> Result<Map<String, Value>, LoadError> {
     let mut object = fields.with_defaults(&[]);
-    let index = index.to_string();
+    let index = kind.index.to_string();
     if let Some(layers) = fields.object("per_layer_config", "per_layer_config.")? {
         if let Some(own) = layers.object(&index, "per_layer_config.")? {
             object.extend(own.with_defaults(&[]));
         }
-    } else if is_full {
+    } else if kind.window.is_none() {
         let mut take = |name: &str, from| {
             if let Some(value) = fields.get(from) {
                 object.insert(name.to_owned(), value.clone());
@@ -140,7 +139,7 @@ fn rope(fields: Fields<'_>, has_window: bool, head_dim: usize) -> Result<RopeSpe
         None => None,
     };
     match parameters {
-        Some(parameters) => plain.with_parameters(parameters, (common::context(fields)?, fields)),
+        Some(parameters) => plain.with_parameters(parameters, common::context(fields)?, fields),
         None if has_window => Ok(plain),
         None => Ok(plain.proportional(0.25, 1.0)),
     }

@@ -182,7 +182,7 @@ impl GgufWeights {
         let raw = RawTensor { shape: shape.to_vec(), ..raw };
         let file = match source.rows {
             RowOrder::AsInCheckpoint => return Ok((source, raw)),
-            RowOrder::Neighbours { heads } => without_neighbours(raw.bytes(), (shape[0], heads))?,
+            RowOrder::Neighbours { heads } => without_neighbours(raw.bytes(), shape[0], heads)?,
             RowOrder::HalfOfEachHead { heads, second } => half_of_each_head(raw.bytes(), heads, second)?,
         };
         let range = 0..file.len();

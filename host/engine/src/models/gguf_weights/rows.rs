@@ -24,10 +24,7 @@ pub(super) fn copied(memory: Vec<u8>) -> FileBytes {
 
 /// Rows in the order of the checkpoint: in each head, those with even numbers first. `heads` that
 /// don't divide the rows leave the rest as it is.
-pub(super) fn without_neighbours(
-    bytes: &[u8],
-    (rows, heads): (usize, usize),
-) -> Result<FileBytes, LoadError> {
+pub(super) fn without_neighbours(bytes: &[u8], rows: usize, heads: usize) -> Result<FileBytes, LoadError> {
     let mut copy = memory(bytes.len())?;
     copy.copy_from_slice(bytes);
     let (row, head) = (bytes.len() / rows, rows / heads.max(1));
@@ -88,11 +85,11 @@ mod tests {
     #[test]
     fn neighbours_go_half_a_head_apart() {
         let rows: Vec<u8> = (0..16).collect();
-        let back = without_neighbours(&rows, (8, 2)).unwrap();
+        let back = without_neighbours(&rows, 8, 2).unwrap();
         assert_eq!(&*back, [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
         // An odd head, which no model has, and more heads than rows.
-        assert_eq!(without_neighbours(&rows, (16, 5)).unwrap()[..3], [0, 1, 2]);
-        assert_eq!(&*without_neighbours(&rows, (8, 100)).unwrap(), &rows);
+        assert_eq!(without_neighbours(&rows, 16, 5).unwrap()[..3], [0, 1, 2]);
+        assert_eq!(&*without_neighbours(&rows, 8, 100).unwrap(), &rows);
     }
 
     #[test]

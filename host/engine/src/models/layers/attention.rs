@@ -4,7 +4,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::{AttentionBias, GroupedConfig, ProjectionLayout};
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, Norm, QkvShape, Store, TensorRole};
+use crate::models::ops::{AttentionSpec, HeadNorms, Norm, QkvShape, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Weights of one layer's attention.
@@ -65,12 +65,15 @@ impl<T> AttentionScratch<T> {
 }
 
 impl<B: Backend> GroupedAttention<B> {
-    /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
+    /// Loads tensors whose names begin with `prefix`, and the norm `post_norm` of the result if it has
+    /// one.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        (prefix, post_norm): (&str, &str),
+        prefix: &str,
+        post_norm: &str,
         hidden: usize,
-        (config, window): (GroupedConfig, Option<usize>),
+        config: GroupedConfig,
+        window: Option<usize>,
     ) -> Result<Self, LoadError> {
         let GroupedConfig { shape, scale, bias, layout, sinks, .. } = config;
         let name = |part: &str| format!("{prefix}.{part}");
@@ -125,9 +128,9 @@ impl<B: Backend> GroupedAttention<B> {
         if self.output_gate.is_some() {
             // Computed once, since the projection of gates reads it, too.
             stream.normalize(backend, norm);
-            backend.linear(&stream.normed, &self.qkv, bias, Store::Overwrite, qkv);
+            backend.linear(&stream.normed, &self.qkv, bias, StoreMode::Overwrite, qkv);
         } else {
-            backend.linear_of(stream.input(norm), &self.qkv, bias, Store::Overwrite, qkv);
+            backend.linear_of(stream.input(norm), &self.qkv, bias, StoreMode::Overwrite, qkv);
         }
         match &self.norms {
             HeadNormsOf::Own(norms) => {
@@ -156,7 +159,7 @@ fn with_output_gate<B: Backend>(
     QkvShape { heads, kv_heads, head_dim }: QkvShape,
 ) -> Result<(B::Matrix, B::SigmoidGate), LoadError> {
     let name = |part: &str| format!("{prefix}.{part}_proj.weight");
-    let both = loading.stored_parts(&name("q"), (2 * heads, head_dim), hidden)?;
+    let both = loading.stored_parts(&name("q"), 2 * heads, head_dim, hidden)?;
     let of = |first: usize| both.iter().skip(first).step_by(2).cloned();
     let kv = ["k", "v"].map(|part| (name(part), kv_heads * head_dim));
     let qkv: Vec<_> = of(0).chain(loading.stored(&kv.into(), hidden)?).collect();

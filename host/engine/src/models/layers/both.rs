@@ -6,7 +6,7 @@ use super::moe;
 use super::stream::ResidualStream;
 use crate::models::config::{ExpertsConfig, GatedConfig};
 use crate::models::loading::Loading;
-use crate::models::ops::{Norm, Routing, Store, TensorRole};
+use crate::models::ops::{Norm, Routing, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Weights of one layer.
@@ -56,22 +56,23 @@ impl<B: Backend> BothMlps<B> {
         loading: &mut Loading<'_, B>,
         layer: &str,
         hidden: usize,
-        (dense, config): (GatedConfig, &ExpertsConfig),
+        dense: GatedConfig,
+        config: &ExpertsConfig,
     ) -> Result<Self, LoadError> {
         let name = |part: &str| format!("{layer}.{part}");
-        let dense_names = (&*name("mlp"), &*name("post_feedforward_layernorm_1.weight"));
         let count = config.experts;
-        let sizes = (hidden, config.intermediate);
-        let experts = moe::separate_or_stacked(loading, &name("experts"), count, sizes)?;
+        let sizes = moe::ExpertSizes { count, hidden, intermediate: config.intermediate };
+        let experts = moe::separate_or_stacked(loading, &name("experts"), sizes)?;
         let mut norm = |part: &str| loading.norm(&name(part), hidden);
         let experts_norm = norm("pre_feedforward_layernorm_2.weight")?;
         let experts_post_norm = norm("post_feedforward_layernorm_2.weight")?;
         let post_norm = norm("post_feedforward_layernorm.weight")?;
+        let dense_post_norm = name("post_feedforward_layernorm_1.weight");
         let router_factor = (hidden as f32).sqrt().recip();
         Ok(Self {
             config: config.clone(),
-            dense: GatedMlp::load(loading, dense_names, hidden, dense)?,
-            router_norm: loading.scaled_norm(&name("router.scale"), hidden, (router_factor, 1.0))?,
+            dense: GatedMlp::load(loading, &name("mlp"), &dense_post_norm, hidden, dense)?,
+            router_norm: loading.scaled_norm(&name("router.scale"), hidden, router_factor, 1.0)?,
             router: loading.matrix_for(WeightRole::Router, &name("router.proj.weight"), count, hidden)?,
             factors: loading.vector(&name("router.per_expert_scale"), count)?,
             experts_norm,
@@ -87,13 +88,14 @@ impl<B: Backend> BothMlps<B> {
         &self,
         backend: &mut B,
         norm: Norm<&B::Vector>,
-        (dense, scratch): (&mut MlpScratch<B::Tensor>, &mut BothScratch<B>),
+        dense: &mut MlpScratch<B::Tensor>,
+        scratch: &mut BothScratch<B>,
         stream: &mut ResidualStream<B>,
     ) {
         let BothScratch { scores, routes, sum } = scratch;
-        self.dense.forward_beside(backend, norm, dense, (stream, sum));
+        self.dense.forward_beside(backend, norm, dense, stream, sum);
         stream.normalize(backend, self.router_norm.as_ref());
-        backend.linear(&stream.normed, &self.router, None, Store::Overwrite, scores);
+        backend.linear(&stream.normed, &self.router, None, StoreMode::Overwrite, scores);
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let factors = Some(&self.factors);
         backend.route(scores, Routing { experts, per_token, scoring, correction: None, factors }, routes);

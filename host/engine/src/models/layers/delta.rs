@@ -2,7 +2,7 @@
 
 use super::stream::ResidualStream;
 use crate::models::loading::Loading;
-use crate::models::ops::{DeltaLayout, DeltaShape, DeltaWeights, Norm, Store, TensorRole};
+use crate::models::ops::{DeltaLayout, DeltaShape, DeltaWeights, Norm, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole, WeightTensor};
 
 /// Weights of one layer.
@@ -89,8 +89,8 @@ impl<B: Backend> DeltaMixer<B> {
         let DeltaScratch { projected, rates, results } = scratch;
         // Computed once, since both projections read it.
         stream.normalize(backend, norm);
-        backend.linear(&stream.normed, &self.projection, None, Store::Overwrite, projected);
-        backend.linear(&stream.normed, &self.rates, None, Store::Overwrite, rates);
+        backend.linear(&stream.normed, &self.projection, None, StoreMode::Overwrite, projected);
+        backend.linear(&stream.normed, &self.rates, None, StoreMode::Overwrite, rates);
         backend.gated_delta(layer, &self.weights, projected, rates, results);
         stream.add_linear(backend, results, (&self.out, None), None);
     }

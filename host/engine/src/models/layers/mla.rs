@@ -5,7 +5,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
-use crate::models::ops::{LayerInput, MlaShape, Norm, Store, TensorRole};
+use crate::models::ops::{LayerInput, MlaShape, Norm, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Weights of one layer's attention.
@@ -97,14 +97,14 @@ impl<B: Backend> LatentAttention<B> {
         stream.normalize(backend, norm);
         let normed = &stream.normed;
         match &self.queries {
-            Queries::Direct(weight) => backend.linear(normed, weight, None, Store::Overwrite, queries),
+            Queries::Direct(weight) => backend.linear(normed, weight, None, StoreMode::Overwrite, queries),
             Queries::Narrow(down, norm, up) => {
-                backend.linear(normed, down, None, Store::Overwrite, before);
+                backend.linear(normed, down, None, StoreMode::Overwrite, before);
                 let x = LayerInput::Normed { x: before, norm: norm.as_ref(), normed: after };
-                backend.linear_of(x, up, None, Store::Overwrite, queries);
+                backend.linear_of(x, up, None, StoreMode::Overwrite, queries);
             }
         }
-        backend.linear(normed, &self.kv, None, Store::Overwrite, kv);
+        backend.linear(normed, &self.kv, None, StoreMode::Overwrite, kv);
         backend.mla_write(layer, self.shape, self.kv_norm.as_ref(), rope, queries, kv);
         backend.mla_attention(layer, &self.weights, queries, attended);
         stream.add_linear(backend, attended, (&self.o, None), None);

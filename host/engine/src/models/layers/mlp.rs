@@ -3,7 +3,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::{GatedConfig, GatedLayout};
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{GateActivation, LayerInput, Norm, Store, TensorRole};
+use crate::models::ops::{GateActivation, LayerInput, Norm, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Activations of a step.
@@ -39,10 +39,12 @@ pub(super) struct ResultGate<'a, B: Backend> {
 }
 
 impl<B: Backend> GatedMlp<B> {
-    /// Loads tensors whose names begin with `prefix`, and the norm of the result if it has one.
+    /// Loads tensors whose names begin with `prefix`, and the norm `post_norm` of the result if it has
+    /// one.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        (prefix, post_norm): (&str, &str),
+        prefix: &str,
+        post_norm: &str,
         hidden: usize,
         config: GatedConfig,
     ) -> Result<Self, LoadError> {
@@ -80,10 +82,11 @@ impl<B: Backend> GatedMlp<B> {
         backend: &mut B,
         norm: Norm<&B::Vector>,
         scratch: &mut MlpScratch<B::Tensor>,
-        (stream, out): (&mut ResidualStream<B>, &mut B::Tensor),
+        stream: &mut ResidualStream<B>,
+        out: &mut B::Tensor,
     ) {
         self.activate(backend, stream.input(norm), scratch);
-        backend.linear(&scratch.activated, &self.down, None, Store::Overwrite, &mut stream.result);
+        backend.linear(&scratch.activated, &self.down, None, StoreMode::Overwrite, &mut stream.result);
         if let Some(norm) = &self.post_norm {
             backend.rms_norm(&stream.result, norm.as_ref(), out);
         }
@@ -94,14 +97,15 @@ impl<B: Backend> GatedMlp<B> {
         &self,
         backend: &mut B,
         x: &B::Tensor,
-        (scratch, gate): (&mut MlpScratch<B::Tensor>, Option<ResultGate<'_, B>>),
+        scratch: &mut MlpScratch<B::Tensor>,
+        gate: Option<ResultGate<'_, B>>,
         hidden: &mut B::Tensor,
     ) {
         self.activate(backend, LayerInput::Plain(x), scratch);
         if let Some(ResultGate { projection, values }) = gate {
             backend.sigmoid_mul(x, projection, values, &mut scratch.activated);
         }
-        backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
+        backend.linear(&scratch.activated, &self.down, None, StoreMode::Accumulate, hidden);
     }
 
     fn activate(

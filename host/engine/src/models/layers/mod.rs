@@ -136,15 +136,15 @@ impl<B: Backend> Mixer<B> {
     /// norm of its result, if it has one.
     fn load(
         loading: &mut Loading<'_, B>,
-        (layer, post_norm): (&str, &str),
+        layer: &str,
+        post_norm: &str,
         hidden: usize,
         LayerConfig { attention, window, .. }: &LayerConfig,
     ) -> Result<Self, LoadError> {
         let prefix = format!("{layer}.self_attn");
         Ok(match attention {
             AttentionConfig::Grouped(config) => {
-                let (names, config) = ((&*prefix, post_norm), (*config, *window));
-                Self::Grouped(GroupedAttention::load(loading, names, hidden, config)?)
+                Self::Grouped(GroupedAttention::load(loading, &prefix, post_norm, hidden, *config, *window)?)
             }
             AttentionConfig::Latent(config) => {
                 Self::Latent(LatentAttention::load(loading, &prefix, hidden, config)?)
@@ -173,14 +173,14 @@ impl<B: Backend> Mlp<B> {
                 let part = if config.layout == GatedLayout::SharedExpert { "shared_mlp" } else { "mlp" };
                 let prefix = format!("{layer}.{part}");
                 let post_norm = format!("{layer}.post_feedforward_layernorm.weight");
-                Self::Gated(GatedMlp::load(loading, (&prefix, &post_norm), hidden, *config)?)
+                Self::Gated(GatedMlp::load(loading, &prefix, &post_norm, hidden, *config)?)
             }
             MlpConfig::Experts(config) => {
                 let prefix = format!("{layer}.mlp");
                 Self::Experts(Box::new(MoeMlp::load(loading, &prefix, hidden, config)?))
             }
             MlpConfig::Both(dense, experts) => {
-                Self::Both(Box::new(BothMlps::load(loading, layer, hidden, (*dense, experts))?))
+                Self::Both(Box::new(BothMlps::load(loading, layer, hidden, *dense, experts)?))
             }
         })
     }
@@ -202,11 +202,11 @@ impl<B: Backend> Layer<B> {
         let before_mlp = if config.attention.has_post_norm() { &before_mlp } else { &between };
         let layer = Self {
             input_norm: loading.stream_norm(&name("input_layernorm"), hidden)?,
-            mixer: Mixer::load(loading, (&layer, &between), hidden, config)?,
+            mixer: Mixer::load(loading, &layer, &between, hidden, config)?,
             mlp_norm: loading.stream_norm(before_mlp, hidden)?,
             mlp: Mlp::load(loading, &layer, hidden, &config.mlp)?,
             own_rows: (model.per_layer_rows)
-                .map(|rows| PerLayerInput::load(loading, (&layer, index), (hidden, rows.width)))
+                .map(|rows| PerLayerInput::load(loading, &layer, index, hidden, rows.width))
                 .transpose()?,
             factor: (model.layer_factors)
                 .then(|| {
@@ -241,7 +241,7 @@ impl<B: Backend> Layer<B> {
             Mlp::Experts(layer) => layer.forward(backend, norm, experts, stream),
             Mlp::Both(layer) => {
                 let gated = of_key(gated, layer.dense.intermediate);
-                layer.forward(backend, norm, (gated, both), stream);
+                layer.forward(backend, norm, gated, both, stream);
             }
         }
         if let Some(layer) = &self.own_rows {

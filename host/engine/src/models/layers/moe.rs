@@ -7,7 +7,7 @@ use super::mlp::{self, GatedMlp, ResultGate};
 use super::stream::ResidualStream;
 use crate::models::config::{ExpertLayout, ExpertsConfig, GatedConfig, Quantization, SharedExpert};
 use crate::models::loading::Loading;
-use crate::models::ops::{Norm, Routing, Store, TensorRole};
+use crate::models::ops::{Norm, Routing, StoreMode, TensorRole};
 use crate::models::stored::{ExpertWeights, StoredMatrix};
 use crate::models::{Backend, CodeKind, LoadError, WeightRole};
 
@@ -56,6 +56,14 @@ impl<B: Backend> MoeLayerScratch<B> {
     }
 }
 
+/// Sizes of a layer's experts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ExpertSizes {
+    pub(super) count: usize,
+    pub(super) hidden: usize,
+    pub(super) intermediate: usize,
+}
+
 impl<B: Backend> MoeMlp<B> {
     /// Loads tensors whose names begin with `prefix`.
     pub(super) fn load(
@@ -75,10 +83,10 @@ impl<B: Backend> MoeMlp<B> {
         let router = loading.matrix_for(WeightRole::Router, &name(router), count, hidden)?;
         let router_bias = bias.map(|bias| loading.vector(&name(bias), count)).transpose()?;
         let correction = correction.map(|part| loading.vector(&name(part), count)).transpose()?;
-        let sizes = (hidden, config.intermediate);
+        let sizes = ExpertSizes { count, hidden, intermediate: config.intermediate };
         let experts = match config.layout {
-            ExpertLayout::Separate { .. } => separate_or_stacked(loading, &name("experts"), count, sizes)?,
-            ExpertLayout::Packed => packed(loading, &name("experts"), count, sizes)?,
+            ExpertLayout::Separate { .. } => separate_or_stacked(loading, &name("experts"), sizes)?,
+            ExpertLayout::Packed => packed(loading, &name("experts"), sizes)?,
         };
         let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
         let shared = config
@@ -103,12 +111,12 @@ impl<B: Backend> MoeMlp<B> {
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let routing =
             Routing { experts, per_token, scoring, correction: self.correction.as_ref(), factors: None };
-        backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
+        backend.linear(normed, &self.router, self.router_bias.as_ref(), StoreMode::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
         if let Some(SharedExpertLayer { expert, gate: gated_by }) = &self.shared {
             let gate = gated_by.as_ref().map(|projection| ResultGate { projection, values: gate });
-            expert.forward_of(backend, normed, (shared, gate), hidden);
+            expert.forward_of(backend, normed, shared, gate, hidden);
         }
     }
 }
@@ -122,7 +130,7 @@ impl<B: Backend> SharedExpertLayer<B> {
     ) -> Result<Self, LoadError> {
         let part = if config.gated { "shared_expert" } else { "shared_experts" };
         let (names, sizes) = (format!("{prefix}.{part}"), GatedConfig::swiglu(config.intermediate));
-        let expert = GatedMlp::load(loading, (&names, ""), hidden, sizes)?;
+        let expert = GatedMlp::load(loading, &names, "", hidden, sizes)?;
         let gate = format!("{prefix}.shared_expert_gate.weight");
         let stored = config.gated.then(|| loading.stored(&vec![(gate, 1)], hidden)).transpose()?;
         let gate = stored.map(|stored| loading.backend.sigmoid_gate(&stored)).transpose()?;
@@ -134,20 +142,19 @@ impl<B: Backend> SharedExpertLayer<B> {
 pub(super) fn separate_or_stacked<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
-    count: usize,
-    sizes: (usize, usize),
+    sizes: ExpertSizes,
 ) -> Result<Vec<ExpertWeights>, LoadError> {
     if loading.has(&format!("{prefix}.gate_up_proj")) {
-        return stacked(loading, prefix, count, sizes);
+        return stacked(loading, prefix, sizes);
     }
-    (0..count).map(|i| separate(loading, &format!("{prefix}.{i}"), sizes)).collect()
+    (0..sizes.count).map(|i| separate(loading, &format!("{prefix}.{i}"), sizes)).collect()
 }
 
 /// Loads one expert of a checkpoint that has three tensors for each, or two.
 fn separate<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
-    (hidden, intermediate): (usize, usize),
+    ExpertSizes { hidden, intermediate, .. }: ExpertSizes,
 ) -> Result<ExpertWeights, LoadError> {
     let both = format!("{prefix}.gate_up_proj.weight");
     let gate_up = if loading.has(&both) {
@@ -165,9 +172,9 @@ fn separate<B: Backend>(
 fn stacked<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
-    count: usize,
-    (hidden, intermediate): (usize, usize),
+    sizes: ExpertSizes,
 ) -> Result<Vec<ExpertWeights>, LoadError> {
+    let ExpertSizes { count, hidden, intermediate } = sizes;
     let gate_up = loading.tensor(&format!("{prefix}.gate_up_proj"), &[count, 2 * intermediate, hidden])?;
     let down = loading.tensor(&format!("{prefix}.down_proj"), &[count, hidden, intermediate])?;
     let one = |i| ExpertWeights {
@@ -182,15 +189,15 @@ fn stacked<B: Backend>(
 fn packed<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
-    count: usize,
-    (hidden, intermediate): (usize, usize),
+    sizes: ExpertSizes,
 ) -> Result<Vec<ExpertWeights>, LoadError> {
+    let ExpertSizes { count, hidden, intermediate } = sizes;
     if loading.is_gguf() {
-        let one = |i| alternating(loading, &format!("{prefix}.{i}"), (hidden, intermediate));
+        let one = |i| alternating(loading, &format!("{prefix}.{i}"), sizes);
         return (0..count).map(one).collect();
     }
-    let gate_up = packed_part(loading, &format!("{prefix}.gate_up_proj"), (count, 2 * intermediate, hidden))?;
-    let down = packed_part(loading, &format!("{prefix}.down_proj"), (count, hidden, intermediate))?;
+    let gate_up = packed_part(loading, &format!("{prefix}.gate_up_proj"), [count, 2 * intermediate, hidden])?;
+    let down = packed_part(loading, &format!("{prefix}.down_proj"), [count, hidden, intermediate])?;
     let gate_up_bias = loading.tensor(&format!("{prefix}.gate_up_proj_bias"), &[count, 2 * intermediate])?;
     let down_bias = loading.tensor(&format!("{prefix}.down_proj_bias"), &[count, hidden])?;
     let both = gate_up.into_iter().zip(down).enumerate();
@@ -207,7 +214,7 @@ fn packed<B: Backend>(
 fn alternating<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
-    (hidden, intermediate): (usize, usize),
+    ExpertSizes { hidden, intermediate, .. }: ExpertSizes,
 ) -> Result<ExpertWeights, LoadError> {
     let [gate, up, gate_bias, up_bias] =
         ["gate_proj.weight", "up_proj.weight", "gate_proj.bias", "up_proj.bias"]
@@ -228,7 +235,7 @@ fn alternating<B: Backend>(
 fn packed_part<B: Backend>(
     loading: &mut Loading<'_, B>,
     name: &str,
-    (count, rows, cols): (usize, usize, usize),
+    [count, rows, cols]: [usize; 3],
 ) -> Result<Vec<StoredMatrix>, LoadError> {
     if loading.quantization() != Some(Quantization::Mxfp4) {
         let all = loading.tensor(name, &[count, cols, rows])?;

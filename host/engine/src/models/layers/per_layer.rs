@@ -6,7 +6,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::{ModelConfig, PerLayerRows};
 use crate::models::loading::Loading;
-use crate::models::ops::{GateActivation, Norm, Store, TensorRole};
+use crate::models::ops::{GateActivation, Norm, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// The table, and what is added to its rows.
@@ -77,7 +77,8 @@ impl<B: Backend> PerLayerTable<B> {
             norm: loading.scaled_norm(
                 "model.per_layer_projection_norm.weight",
                 width,
-                (half, hidden as f32),
+                half,
+                hidden as f32,
             )?,
         })
     }
@@ -91,7 +92,7 @@ impl<B: Backend> PerLayerTable<B> {
     ) {
         let PerLayerScratch { rows, projected, .. } = scratch;
         backend.embed(&self.table, self.factor, rows);
-        backend.linear(&stream.hidden, &self.projection, None, Store::Overwrite, projected);
+        backend.linear(&stream.hidden, &self.projection, None, StoreMode::Overwrite, projected);
         backend.add_rms_norm(projected, self.norm.as_ref(), rows);
     }
 }
@@ -100,8 +101,10 @@ impl<B: Backend> PerLayerInput<B> {
     /// Loads tensors of layer `index`, whose names begin with `layer`.
     pub(super) fn load(
         loading: &mut Loading<'_, B>,
-        (layer, index): (&str, usize),
-        (hidden, width): (usize, usize),
+        layer: &str,
+        index: usize,
+        hidden: usize,
+        width: usize,
     ) -> Result<Self, LoadError> {
         let name = |part: &str| format!("{layer}.{part}.weight");
         Ok(Self {
@@ -120,7 +123,7 @@ impl<B: Backend> PerLayerInput<B> {
         stream: &mut ResidualStream<B>,
     ) {
         let PerLayerScratch { rows, gate, gated, .. } = scratch;
-        backend.linear(&stream.hidden, &self.gate, None, Store::Overwrite, gate);
+        backend.linear(&stream.hidden, &self.gate, None, StoreMode::Overwrite, gate);
         backend.gate_mul_columns(GateActivation::GeluTanh, gate, (rows, self.first), gated);
         stream.add_linear(backend, gated, (&self.projection, None), Some(self.norm.as_ref()));
     }

@@ -4,7 +4,7 @@
 use super::stream::ResidualStream;
 use crate::models::config::ShortConvConfig;
 use crate::models::loading::Loading;
-use crate::models::ops::{Norm, ShortConvShape, ShortConvWeights, Store, TensorRole};
+use crate::models::ops::{Norm, ShortConvShape, ShortConvWeights, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Weights of one layer.
@@ -74,7 +74,7 @@ impl<B: Backend> ShortConvMixer<B> {
         stream: &mut ResidualStream<B>,
     ) {
         let bias = self.projection_bias.as_ref();
-        backend.linear_of(stream.input(norm), &self.projection, bias, Store::Overwrite, projected);
+        backend.linear_of(stream.input(norm), &self.projection, bias, StoreMode::Overwrite, projected);
         backend.short_conv(layer, &self.weights, projected, results);
         stream.add_linear(backend, results, (&self.out, self.out_bias.as_ref()), None);
     }

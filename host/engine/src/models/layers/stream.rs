@@ -4,7 +4,7 @@
 //! results are added as they are. Norms don't see a difference, since the constant that they add is
 //! divided likewise ([`Loading::stream_norm`](crate::models::loading::Loading::stream_norm)).
 
-use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
+use crate::models::ops::{LayerInput, Norm, StoreMode, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// The stream of a step, and buffers of its width.
@@ -45,9 +45,9 @@ impl<B: Backend> ResidualStream<B> {
         post_norm: Option<Norm<&B::Vector>>,
     ) {
         match post_norm {
-            None => backend.linear(x, weight, bias, Store::Accumulate, &mut self.hidden),
+            None => backend.linear(x, weight, bias, StoreMode::Accumulate, &mut self.hidden),
             Some(norm) => {
-                backend.linear(x, weight, bias, Store::Overwrite, &mut self.result);
+                backend.linear(x, weight, bias, StoreMode::Overwrite, &mut self.result);
                 backend.add_rms_norm(&self.result, norm, &mut self.hidden);
             }
         }

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker};
 
 use super::scored_alone;
-use crate::generation::{Finish, Step, StepStream};
+use crate::generation::{Finish, StepOutput, StepStream};
 use crate::outlet::Inlet;
 use crate::token::Token;
 
@@ -30,7 +30,7 @@ impl Client {
     fn read_one(&mut self) -> bool {
         let Some(inlet) = &mut self.inlet else { return false };
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Some(Step { tokens, finish, prompt_tokens, cached_tokens, .. })) =
+        let Poll::Ready(Some(StepOutput { tokens, finish, prompt_tokens, cached_tokens, .. })) =
             inlet.poll_step(&mut cx)
         else {
             return false;

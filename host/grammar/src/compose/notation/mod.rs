@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::lark::{ANNOTATIONS, Callable, Forbidden, Lark, ParameterList};
 use serde_json::{Map, Value};
 
-use crate::template::Template;
+use crate::template::GrammarTemplate;
 
 /// Deepest nesting of a schema, references followed.
 const DEPTH: usize = 64;
@@ -31,7 +31,7 @@ const TYPES: [&str; 6] = ["string", "number", "boolean", "null", "array", "objec
 
 /// A writer of values of one tool.
 pub(super) struct Notation<'a, 'l> {
-    template: &'a Template,
+    template: &'a GrammarTemplate,
     lark: &'l mut Lark,
     /// Beginning of the names of its rules.
     prefix: String,
@@ -47,7 +47,11 @@ pub(super) struct Notation<'a, 'l> {
 type Members = Map<String, Value>;
 
 impl<'a, 'l> Notation<'a, 'l> {
-    pub(super) fn new(template: &'a Template, lark: &'l mut Lark, prefix: String) -> Result<Self, String> {
+    pub(super) fn new(
+        template: &'a GrammarTemplate,
+        lark: &'l mut Lark,
+        prefix: String,
+    ) -> Result<Self, String> {
         let forbidden = lark.forbidden(template.directives.value.iter().flatten().copied())?;
         let (count, definitions, root, any) = (0, HashMap::new(), Value::Null, None);
         Ok(Self { template, lark, prefix, count, definitions, root, forbidden, any })

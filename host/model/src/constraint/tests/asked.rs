@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use engine::{
-    ConstraintSupport, Engine, EngineInfo, Finish, Generation, GenerationRequest, Step, StepStream,
+    ConstraintSupport, Engine, EngineInfo, Finish, Generation, GenerationRequest, StepOutput, StepStream,
     SubmitError,
 };
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::locate::locate;
 use crate::opening_state::tests::{demand, function};
 use crate::served::Model;
 use grammar::Demand;
-use prompt::{Conversation, Message, Role, Tokenizer};
+use prompt::{ChatMessage, Conversation, Role, Tokenizer};
 
 /// Engine that records its requests, and generates no tokens.
 struct Recorder {
@@ -28,8 +28,8 @@ struct Recorder {
 struct Nothing;
 
 impl StepStream for Nothing {
-    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
-        Poll::Ready(Some(Step { finish: Some(Finish::Length), ..Step::default() }))
+    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<StepOutput>> {
+        Poll::Ready(Some(StepOutput { finish: Some(Finish::Length), ..StepOutput::default() }))
     }
 }
 
@@ -52,7 +52,7 @@ fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequ
 }
 
 fn conversation(texts: &[(Role, &str)]) -> Conversation {
-    let messages = texts.iter().map(|(role, text)| Message::text(*role, *text)).collect();
+    let messages = texts.iter().map(|(role, text)| ChatMessage::text(*role, *text)).collect();
     Conversation { messages, tools: Vec::new() }
 }
 

@@ -23,7 +23,7 @@ pub const FORMAT: u32 = 1;
 #[serde(rename_all = "snake_case")]
 pub enum Line {
     /// The request, and what else an answer follows from. Always the first line.
-    Head(Box<Head>),
+    Head(Box<RecordHead>),
     /// How the answer goes to its client.
     Answer(AnswerLine),
     /// A generation begins.
@@ -56,7 +56,7 @@ pub enum Line {
 
 /// The request, and what else an answer follows from.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Head {
+pub struct RecordHead {
     /// Number of the format.
     pub format: u32,
     /// Version of the server.
@@ -89,7 +89,7 @@ pub struct Head {
     pub switches: Vec<String>,
 }
 
-impl Head {
+impl RecordHead {
     /// Who sent the request.
     pub fn owner(&self) -> Principal {
         self.owner.as_deref().map(Principal::new).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::tokenizers::{VOCABULARIES, Vocabulary};
 use crate::common::{conversation, format_with};
-use prompt::{ChatFormat, Message, Opening, Prompt, Role};
+use prompt::{ChatFormat, ChatMessage, Prompt, Role, TurnOpening};
 
 /// Template that finds reasoning in an answer's text, as those of Qwen3, DeepSeek and GLM do, and
 /// shows that of the last turn only.
@@ -31,9 +31,9 @@ fn format(vocabulary: &Vocabulary) -> ChatFormat {
 
 /// The prompt of a user's message, an answer, and a message `more`.
 fn prompt(format: &ChatFormat, answer: &str, more: &str) -> Prompt {
-    let [hi, more] = ["Hi", more].map(|text| Message::text(Role::User, text));
-    let messages = vec![hi, Message::text(Role::Assistant, answer), more];
-    format.render(&conversation(messages), &[], Opening::NewTurn).unwrap()
+    let [hi, more] = ["Hi", more].map(|text| ChatMessage::text(Role::User, text));
+    let messages = vec![hi, ChatMessage::text(Role::Assistant, answer), more];
+    format.render(&conversation(messages), &[], TurnOpening::NewTurn).unwrap()
 }
 
 #[test]

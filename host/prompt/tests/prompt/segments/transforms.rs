@@ -11,7 +11,7 @@ use super::bodies::{TRANSFORMING, WRITING};
 use super::tokenizers::{VOCABULARIES, Vocabulary};
 use crate::common::{conversation, format_with};
 use jinja::{Limits, Origin, Template, Value};
-use prompt::{ChatFormat, Message, Opening, Role};
+use prompt::{ChatFormat, ChatMessage, Role, TurnOpening};
 
 /// Counts of a vocabulary's pairs of a template and a text.
 #[derive(Debug, Default)]
@@ -72,8 +72,8 @@ impl<'a> Subject<'a> {
     fn check(&self, text: &str, own: usize, counts: &mut Counts) {
         let Self { vocabulary, body, .. } = self;
         let place = format!("{}: {body} with {text:?}", vocabulary.name);
-        let talk = conversation(vec![Message::text(Role::User, "Hi ")]);
-        let rendered = self.format.render(&talk, &[("note".to_owned(), text.into())], Opening::NewTurn);
+        let talk = conversation(vec![ChatMessage::text(Role::User, "Hi ")]);
+        let rendered = self.format.render(&talk, &[("note".to_owned(), text.into())], TurnOpening::NewTurn);
         let (Ok(out), Ok(whole)) = (plain(&self.alone, text), plain(&self.whole, text)) else {
             assert!(rendered.is_err(), "{place}");
             counts.refused += 1;

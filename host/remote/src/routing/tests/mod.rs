@@ -8,7 +8,7 @@ mod selection;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Lease, NoEngine, ReportedLoad, Router, RoutingOptions};
+use super::{EngineLease, NoEngine, ReportedLoad, Router, RoutingOptions};
 
 /// Engines `0..count`, all up.
 fn router(count: usize) -> Router<usize> {
@@ -34,7 +34,7 @@ fn name(engine: usize) -> Arc<str> {
     format!("http://engine-{engine}:8000").into()
 }
 
-fn select(router: &Router<usize>, key: u64, now: Instant) -> Lease<usize> {
+fn select(router: &Router<usize>, key: u64, now: Instant) -> EngineLease<usize> {
     router.select(key, |_| true, &[], now).unwrap()
 }
 

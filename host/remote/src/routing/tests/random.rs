@@ -66,7 +66,7 @@ proptest! {
     fn counts_equal_leases_and_the_bound_holds(operations in operations()) {
         let mut now = Instant::now();
         let router = router(ENGINES);
-        let mut leases: Vec<Lease<usize>> = Vec::new();
+        let mut leases: Vec<EngineLease<usize>> = Vec::new();
         for operation in operations {
             match operation {
                 Operation::Select { key, usable, excluded } => {

@@ -19,7 +19,7 @@ impl Answer {
         let failed = self.drive_stored(&mut journal, &mut buffer).await.err();
         match failed {
             None => {}
-            Some(store::Error::LeaseLost) => return Ok(()),
+            Some(store::StoreError::LeaseLost) => return Ok(()),
             Some(error) => {
                 tracing::error!(id = %self.id, %error, "the answer's events can't be stored");
                 self.withdraw(not_stored(), &mut buffer);
@@ -42,7 +42,7 @@ impl Answer {
         &mut self,
         journal: &mut Journal,
         buffer: &mut EventBuffer,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), store::StoreError> {
         loop {
             self.record_events(buffer);
             self.trace_events(buffer.len(), None);

@@ -25,7 +25,7 @@ use api::StreamCheck;
 use api::agent::AnswerStream;
 use api::event_buffer::EventBuffer;
 use api::frames::Frames;
-use api::machine::{Machine, Record};
+use api::machine::{Machine, StoredAnswer};
 use api::seal::Seal;
 use model::observe::ModelMetrics;
 use model::record::line::{Delivery, Line};
@@ -155,7 +155,7 @@ impl Answer {
     }
 
     /// The answer as it is stored before it begins; none in protocols whose answers aren't stored.
-    pub fn record(&mut self) -> Option<Record> {
+    pub fn record(&mut self) -> Option<StoredAnswer> {
         self.machine.record()
     }
 
@@ -200,7 +200,9 @@ impl Answer {
     async fn keep(&mut self, last: Option<Chunk>, buffer: &mut EventBuffer) -> Kept {
         let Some(keeper) = self.keeper.take() else { return Kept::ByOthers };
         let record = self.machine.record();
-        let Some(Record { status: Some(status), object, output, .. }) = record else { return Kept::ByOthers };
+        let Some(StoredAnswer { status: Some(status), object, output, .. }) = record else {
+            return Kept::ByOthers;
+        };
         let kept = keeper.keep(End { status, result: object, output, last }).await;
         if matches!(kept, Kept::Late | Kept::Not) {
             self.context.record_moment(Line::Unstored);

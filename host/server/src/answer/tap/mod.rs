@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::log::{EventLog, LogReader, LogWriter, Policy, ReadError, event_log};
 use api::event_buffer::EventBuffer;
-use model::trace::{Trace, usage_json};
+use model::trace::{AnswerTrace, usage_json};
 use turn::Usage;
 
 /// Number of answers that are listed.
@@ -63,7 +63,7 @@ pub(crate) struct TapReader {
 pub(crate) struct TapWriter {
     tap: Arc<Tap>,
     listed: Arc<Listed>,
-    trace: Trace,
+    trace: AnswerTrace,
     /// `None` once the answer has ended, or its lines are no longer kept.
     log: Option<LogWriter>,
     buffer: EventBuffer,
@@ -85,7 +85,7 @@ struct Phases {
 
 impl Taps {
     /// Begins the trace of an answer with these facts, of which `trace` gets the lines.
-    pub(crate) fn begin(&self, facts: Map<String, Value>, trace: Trace) -> TapWriter {
+    pub(crate) fn begin(&self, facts: Map<String, Value>, trace: AnswerTrace) -> TapWriter {
         let (log, _) = event_log(Policy::Continue { kept_bytes: TRACE_BYTES });
         let tap = Arc::new(Tap {
             id: self.next.fetch_add(1, Ordering::Relaxed) + 1,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::*;
 
 fn begin(taps: &Taps) -> TapWriter {
-    taps.begin(Map::new(), Trace::new(Instant::now()))
+    taps.begin(Map::new(), AnswerTrace::new(Instant::now()))
 }
 
 fn listed(taps: &Taps) -> usize {

@@ -14,12 +14,13 @@ use crate::state::store_error::{refusal, store};
 use api::conversations::{self, conversation};
 use api::deleted::Deletion;
 use api::ids::Ids;
-use api::{Defaults, Object};
+use api::{Defaults, JsonObject};
 
 /// Stores a conversation with its first items.
 pub(crate) async fn create(State(app): State<App>, asker: Asker, request: Request) -> Answered {
-    let read =
-        |body: &Object<'_>, defaults: &Defaults| conversations::create(body, defaults, &mut Ids::random());
+    let read = |body: &JsonObject<'_>, defaults: &Defaults| {
+        conversations::create(body, defaults, &mut Ids::random())
+    };
     let (new, account) = check_json(&app, request).await?.read_without_model(&app, read).await?;
     let store = store(&app)?;
     let (items, warnings, _account) = settle(&app, &asker.owner(), new.items, account).await?;
@@ -59,7 +60,7 @@ pub(crate) async fn delete(State(app): State<App>, id: Named<String>, asker: Ask
 }
 
 /// A conversation as clients get it.
-pub(crate) fn shown(stored: &store::Conversation, warnings: &[String]) -> Response {
+pub(crate) fn shown(stored: &store::StoredConversation, warnings: &[String]) -> Response {
     let mut response = json(200, to_json(&conversation(stored)));
     warn(&mut response, warnings);
     response

@@ -15,7 +15,7 @@ use crate::state::store_error::{refusal, store};
 use api::conversations;
 use api::ids::Ids;
 use api::list;
-use api::{Defaults, Object};
+use api::{Defaults, JsonObject};
 
 /// Adds items, and shows them as a list.
 pub(crate) async fn add(
@@ -26,7 +26,7 @@ pub(crate) async fn add(
 ) -> Answered {
     let id = named(id)?;
     let read =
-        |body: &Object<'_>, defaults: &Defaults| conversations::add(body, defaults, &mut Ids::random());
+        |body: &JsonObject<'_>, defaults: &Defaults| conversations::add(body, defaults, &mut Ids::random());
     let (new, account) = check_json(&app, request).await?.read_without_model(&app, read).await?;
     let store = store(&app)?;
     let (items, warnings, account) = settle(&app, &asker.owner(), new, account).await?;

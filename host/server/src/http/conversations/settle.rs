@@ -1,7 +1,7 @@
 //! New items of a conversation, made ready to be stored.
 
 use accounts::Account;
-use store::{Item, Owner};
+use store::{Owner, StoredItem};
 
 use crate::accept::app::App;
 use crate::state::references::dereference;
@@ -17,7 +17,7 @@ pub(crate) async fn settle(
     owner: &Owner,
     new: NewItems,
     account: Account,
-) -> Result<(Vec<Item>, Vec<String>, Account), ApiError> {
+) -> Result<(Vec<StoredItem>, Vec<String>, Account), ApiError> {
     let NewItems { items, warnings } = new;
     let (items, account) = dereference(app, owner, account, items).await?;
     Ok((items, warnings, account))

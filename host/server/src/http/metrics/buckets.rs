@@ -3,7 +3,7 @@
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
 use crate::state::metered_store;
-use model::observe::Name;
+use model::observe::MetricName;
 
 /// Times of requests, in seconds: steps of at most 2.5 from a millisecond to an hour.
 const TIMES: [f64; 22] = [
@@ -38,8 +38,8 @@ pub(crate) fn set(builder: PrometheusBuilder) -> PrometheusBuilder {
     let special: [(String, &[f64]); 4] = [
         (metered_store::SECONDS.to_owned(), &metered_store::BUCKETS),
         ("sluice_parsing_seconds".to_owned(), &PARSING),
-        (Name::PROMPT_LENGTH.full(), &LENGTHS),
-        (Name::GENERATION_LENGTH.full(), &LENGTHS),
+        (MetricName::PROMPT_LENGTH.full(), &LENGTHS),
+        (MetricName::GENERATION_LENGTH.full(), &LENGTHS),
     ];
     special.into_iter().fold(builder, |builder, (name, bounds)| {
         builder.set_buckets_for_metric(Matcher::Full(name), bounds).expect("no list is empty")

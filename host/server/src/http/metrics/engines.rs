@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use model::EngineStats;
-use model::observe::Name;
+use model::observe::MetricName;
 use model::{Model, Models};
 
 const PAUSED: &str = "sluice_num_requests_paused";
@@ -52,9 +52,9 @@ fn take(model: &Model) {
     let label = model.label();
     let held = total_blocks.saturating_sub(free_blocks) as f64 / total_blocks.max(1) as f64;
     for (name, value) in [
-        (Name::RUNNING.full(), running as f64),
-        (Name::WAITING.full(), waiting as f64),
-        (Name::KV_CACHE_USAGE.full(), held),
+        (MetricName::RUNNING.full(), running as f64),
+        (MetricName::WAITING.full(), waiting as f64),
+        (MetricName::KV_CACHE_USAGE.full(), held),
         (PAUSED.to_owned(), paused as f64),
         (BLOCKS.to_owned(), total_blocks as f64),
         (FREE_BLOCKS.to_owned(), free_blocks as f64),
@@ -62,9 +62,9 @@ fn take(model: &Model) {
         gauge!(name, "model_name" => Arc::clone(&label)).set(value);
     }
     for (name, value) in [
-        (Name::PREEMPTIONS.full(), preemptions),
-        (Name::DRAFTED.full(), drafted_tokens),
-        (Name::ACCEPTED.full(), accepted_tokens),
+        (MetricName::PREEMPTIONS.full(), preemptions),
+        (MetricName::DRAFTED.full(), drafted_tokens),
+        (MetricName::ACCEPTED.full(), accepted_tokens),
         (STEPS.to_owned(), steps),
         (REFUSED.to_owned(), refused),
         (LATE_MASKS.to_owned(), late_masks),

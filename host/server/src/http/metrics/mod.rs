@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use model::Models;
-use model::observe::{self, Name};
+use model::observe::{self, MetricName};
 pub(crate) use registered::register;
 
 static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
@@ -43,8 +43,8 @@ pub(crate) fn upkeep() {
 pub(crate) fn render(models: &Models) -> String {
     engines::read(models);
     let mut text = HANDLE.get().map(PrometheusHandle::render).unwrap_or_default();
-    let name = Name::TOKEN_GAP.full();
-    let _ = write!(text, "# HELP {name} {}\n# TYPE {name} histogram\n", Name::TOKEN_GAP.help());
+    let name = MetricName::TOKEN_GAP.full();
+    let _ = write!(text, "# HELP {name} {}\n# TYPE {name} histogram\n", MetricName::TOKEN_GAP.help());
     for model in models {
         model.metrics().gaps().write(&name, &model.label(), &mut text);
     }

@@ -1,7 +1,7 @@
 //! Routes that read, list, change and delete stored chat completions.
 
 use axum::extract::{Request, State};
-use store::{Completion, Item, Order};
+use store::{Completion, Order, StoredItem};
 
 use crate::accept::app::App;
 use crate::http::answer::{Answered, json, to_json};
@@ -20,7 +20,7 @@ pub(crate) async fn completions(State(app): State<App>, asker: Asker) -> Answere
     let (store, page) = (store(&app)?, asker.page(&app, Order::Ascending)?);
     let read = |budget| store.completion_list(&asker.owner(), tags, page, budget);
     let (found, account) = asker.read(&app, read).await?;
-    let items: Vec<Item> = found.data.into_iter().map(stored::shown).collect();
+    let items: Vec<StoredItem> = found.data.into_iter().map(stored::shown).collect();
     Ok(held_json(list::json(&items, found.more), account))
 }
 

@@ -10,7 +10,7 @@ use store::{Chunk, Events, Owner};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
-use crate::answer::{LogWriter, Policy, Progress, SseBody, event_log};
+use crate::answer::{LogWriter, Policy, SseBody, StoreProgress, event_log};
 use crate::http::connection::Disconnect;
 use crate::http::event_stream::event_stream;
 use crate::state::running::Handle;
@@ -166,8 +166,8 @@ impl Follower {
     /// The last events of a response that ran here and couldn't be stored to its end.
     fn unstored(&self) -> Option<Arc<Chunk>> {
         match &*self.handle.as_ref()?.progress.borrow() {
-            Progress::Unstored(last) => Some(Arc::clone(last)),
-            Progress::Stored(_) => None,
+            StoreProgress::Unstored(last) => Some(Arc::clone(last)),
+            StoreProgress::Stored(_) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use store::{Events, Order, Owner, State as Progress};
+use store::{Events, Order, Owner, State as ResponseState};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
@@ -61,11 +61,11 @@ fn show(response: &store::Response, account: Account) -> Answered {
 }
 
 fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
-    if let Progress::Ended(outcome) = &response.state {
+    if let ResponseState::Ended(outcome) = &response.state {
         return Ok(stored::whole(&outcome.result, &outcome.output));
     }
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    Ok(stored::under_way(request.object.get(), response.state == Progress::Running))
+    Ok(stored::under_way(request.object.get(), response.state == ResponseState::Running))
 }
 
 /// `DELETE /v1/responses/{id}`: a response that runs is stopped.
@@ -92,7 +92,7 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
     for _ in 0..ATTEMPTS {
         let (response, account) = read(&app, &asker, &id).await?;
         check_background(&response)?;
-        if matches!(response.state, Progress::Ended(_)) {
+        if matches!(response.state, ResponseState::Ended(_)) {
             return show(&response, account);
         }
         if end(&app, &owner, &response).await? {
@@ -114,9 +114,9 @@ pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, ask
     let stopped = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
     let (mut response, account) = read(&app, &asker, &id).await?;
     stopped.map_err(end_reasoning::refusal)?;
-    if response.state == Progress::Queued {
+    if response.state == ResponseState::Queued {
         // Its first events aren't stored yet.
-        response.state = Progress::Running;
+        response.state = ResponseState::Running;
     }
     show(&response, account)
 }

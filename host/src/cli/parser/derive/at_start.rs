@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use api::case_stream;
-use fit::{Derived, Underived};
+use fit::{Derivation, Underived};
 use model::{Model, Models, TemplateFiles, table_of};
 use parsers::conformance::{Measures, Sandboxed};
 use parsers::{CompileCache, ParserLimits, PluginSource, digest};
@@ -97,7 +97,7 @@ impl ParserMaker {
 
     /// Derives a table for the template, and proves it. The error has one line.
     fn make(&self, files: &TemplateFiles) -> Result<String, String> {
-        let Derived { table, .. } = fit::derive(files, None).map_err(|underived| match underived {
+        let Derivation { table, .. } = fit::derive(files, None).map_err(|underived| match underived {
             Underived::Unusable(reason) => reason,
             Underived::Refused(refusal) => refusal.to_string(),
         })?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use fit::Derived;
+use fit::Derivation;
 
 use super::DeriveArguments;
 
@@ -21,7 +21,7 @@ pub(super) struct ParserFiles {
 
 /// Writes the parser `name`; the inner error says why neither a table nor a crate can say the format.
 pub(super) fn write(
-    derived: &Derived,
+    derived: &Derivation,
     name: &str,
     arguments: &DeriveArguments,
 ) -> anyhow::Result<Result<ParserFiles, String>> {

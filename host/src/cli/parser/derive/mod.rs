@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fit::{Delimiters, Derived, DerivedFormat, FormatPart, Underived};
+use fit::{Delimiters, Derivation, DerivedFormat, FormatPart, Underived};
 use model::{TemplateFiles, find_parser};
 use parsers::conformance::Measures;
 
@@ -107,7 +107,7 @@ fn refused(reason: &str) -> ExitCode {
 }
 
 /// Prints the format: each part, how sure it is, and how it is written.
-fn show(Derived { format, .. }: &Derived, as_json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+fn show(Derivation { format, .. }: &Derivation, as_json: bool, out: &mut impl Write) -> anyhow::Result<()> {
     if as_json {
         writeln!(out, "{}", serde_json::to_string_pretty(format)?)?;
         return Ok(());

@@ -1,19 +1,25 @@
 //! A model's event logs and leases.
 
-use store::{Error, Item, Owner};
+use store::{Owner, StoreError, StoredItem};
 
 use super::{Model, ModelResponse};
 
 impl Model {
     /// Adds events, as the runner of this epoch.
-    pub(crate) fn append(&mut self, owner: &Owner, id: &str, epoch: u64, count: u64) -> Result<(), Error> {
+    pub(crate) fn append(
+        &mut self,
+        owner: &Owner,
+        id: &str,
+        epoch: u64,
+        count: u64,
+    ) -> Result<(), StoreError> {
         let index = self.find(owner, id)?;
         let response = &mut self.responses[index];
         if response.ended.is_some() || response.epoch != epoch || response.released {
-            return Err(Error::LeaseLost);
+            return Err(StoreError::LeaseLost);
         }
         if !response.background {
-            return Err(Error::Sequence { expected: 0 });
+            return Err(StoreError::Sequence { expected: 0 });
         }
         response.begun = true;
         response.events += count;
@@ -26,15 +32,15 @@ impl Model {
         owner: &Owner,
         id: &str,
         epoch: u64,
-        items: &[Item],
-    ) -> Result<(), Error> {
+        items: &[StoredItem],
+    ) -> Result<(), StoreError> {
         let index = self.find(owner, id)?;
         let response = &mut self.responses[index];
         if response.ended.is_some() || response.epoch != epoch || response.released {
-            return Err(Error::LeaseLost);
+            return Err(StoreError::LeaseLost);
         }
         if response.background {
-            return Err(Error::Sequence { expected: 0 });
+            return Err(StoreError::Sequence { expected: 0 });
         }
         response.output.extend_from_slice(items);
         Ok(())
@@ -86,12 +92,12 @@ impl Model {
     }
 
     /// Gives back what was claimed and not begun.
-    pub(crate) fn release(&mut self, owner: &Owner, id: &str, epoch: u64) -> Result<(), Error> {
+    pub(crate) fn release(&mut self, owner: &Owner, id: &str, epoch: u64) -> Result<(), StoreError> {
         let index = self.find(owner, id)?;
         let response = &mut self.responses[index];
         let waits = response.background && !response.begun && response.ended.is_none();
         if !waits || response.epoch != epoch || response.released {
-            return Err(Error::LeaseLost);
+            return Err(StoreError::LeaseLost);
         }
         response.released = true;
         response.lease = 0;

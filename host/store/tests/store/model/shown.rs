@@ -1,6 +1,6 @@
 //! What a model shows, and its conversations.
 
-use store::{Error, Item, Link, Owner};
+use store::{Link, Owner, StoreError, StoredItem};
 
 use super::{Model, ModelConversation, ModelResponse};
 
@@ -24,8 +24,8 @@ impl Model {
     }
 
     /// Items of a chain that ends with this response.
-    fn chain(&self, last: Option<u64>, root: Option<(u64, u64)>) -> Vec<Item> {
-        let mut items: Vec<Item> = Vec::new();
+    fn chain(&self, last: Option<u64>, root: Option<(u64, u64)>) -> Vec<StoredItem> {
+        let mut items: Vec<StoredItem> = Vec::new();
         let mut next = last;
         while let Some(response) = next.and_then(|key| self.by_key(key)) {
             items.splice(0..0, [response.input.clone(), response.output.clone()].concat());
@@ -38,7 +38,7 @@ impl Model {
         items
     }
 
-    pub(crate) fn context(&self, owner: &Owner, link: &Link) -> Result<Vec<Item>, Error> {
+    pub(crate) fn context(&self, owner: &Owner, link: &Link) -> Result<Vec<StoredItem>, StoreError> {
         match link {
             Link::Alone | Link::Thread | Link::Turn(_) => Ok(Vec::new()),
             Link::Parent(id) => {
@@ -49,13 +49,13 @@ impl Model {
         }
     }
 
-    pub(crate) fn items(&self, index: usize) -> Vec<Item> {
+    pub(crate) fn items(&self, index: usize) -> Vec<StoredItem> {
         let response = &self.responses[index];
         [self.chain(response.parent, response.root), response.input.clone()].concat()
     }
 
     /// The newest visible item of this id.
-    pub(crate) fn item(&self, owner: &Owner, id: &str) -> Option<Item> {
+    pub(crate) fn item(&self, owner: &Owner, id: &str) -> Option<StoredItem> {
         let visible =
             |r: &&ModelResponse| self.find(owner, &r.id).is_ok_and(|i| self.responses[i].key == r.key);
         let mut responses: Vec<_> =
@@ -74,10 +74,10 @@ impl Model {
         &mut self,
         owner: &Owner,
         id: &str,
-        items: &[Item],
-    ) -> Result<(), Error> {
+        items: &[StoredItem],
+    ) -> Result<(), StoreError> {
         if self.conversations.iter().any(|c| c.owner == *owner && c.id == id) {
-            return Err(Error::Duplicate);
+            return Err(StoreError::Duplicate);
         }
         let (owner, id, key) = (owner.clone(), id.to_owned(), self.next);
         self.next += 1;
@@ -98,14 +98,14 @@ impl Model {
         &mut self,
         owner: &Owner,
         id: &str,
-        items: &[Item],
-    ) -> Result<(), Error> {
+        items: &[StoredItem],
+    ) -> Result<(), StoreError> {
         let (index, now) = (self.find_conversation(owner, id)?, self.now);
         let conversation = &mut self.conversations[index];
         let mut taken: Vec<&str> = conversation.entries.iter().map(|(_, entry)| entry.id.as_str()).collect();
-        for Item { id, .. } in items {
+        for StoredItem { id, .. } in items {
             if taken.contains(&id.as_str()) {
-                return Err(Error::DuplicateItem(id.clone()));
+                return Err(StoreError::DuplicateItem(id.clone()));
             }
             taken.push(id);
         }
@@ -114,16 +114,22 @@ impl Model {
         self.make_room(owner, Some(key))
     }
 
-    pub(crate) fn conversation_remove(&mut self, owner: &Owner, id: &str, item: &str) -> Result<(), Error> {
+    pub(crate) fn conversation_remove(
+        &mut self,
+        owner: &Owner,
+        id: &str,
+        item: &str,
+    ) -> Result<(), StoreError> {
         let (index, now) = (self.find_conversation(owner, id)?, self.now);
         let conversation = &mut self.conversations[index];
-        let place = conversation.entries.iter().rposition(|(_, it)| it.id == item).ok_or(Error::NotFound)?;
+        let place =
+            conversation.entries.iter().rposition(|(_, it)| it.id == item).ok_or(StoreError::NotFound)?;
         conversation.entries.remove(place);
         conversation.used = now;
         Ok(())
     }
 
-    pub(crate) fn conversation_delete(&mut self, owner: &Owner, id: &str) -> Result<(), Error> {
+    pub(crate) fn conversation_delete(&mut self, owner: &Owner, id: &str) -> Result<(), StoreError> {
         let index = self.find_conversation(owner, id)?;
         self.conversations.remove(index);
         Ok(())
@@ -139,14 +145,14 @@ impl Model {
         }
     }
 
-    pub(crate) fn entries(&self, owner: &Owner, id: &str) -> Result<Vec<Item>, Error> {
+    pub(crate) fn entries(&self, owner: &Owner, id: &str) -> Result<Vec<StoredItem>, StoreError> {
         let conversation = &self.conversations[self.find_conversation(owner, id)?];
         Ok(conversation.entries.iter().map(|(_, item)| item.clone()).collect())
     }
 }
 
 impl ModelConversation {
-    pub(super) fn add(&mut self, items: &[Item], now: u64) {
+    pub(super) fn add(&mut self, items: &[StoredItem], now: u64) {
         self.entries.extend((self.next..).zip(items.iter().cloned()));
         self.next += items.len() as u64;
         self.used = now;

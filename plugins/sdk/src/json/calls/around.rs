@@ -1,10 +1,10 @@
 //! Objects around a call: `{"type": "function", "function": {"name": …}}` has one.
 
-use super::{Calls, State};
+use super::{JsonCalls, State};
 use crate::Output;
 use crate::json::{Call, Event, Scanner};
 
-impl Calls {
+impl JsonCalls {
     /// Ends a call's own object.
     pub(super) fn end_object(&mut self) {
         self.state = match (std::mem::replace(&mut self.state, State::Between), self.around.last_mut()) {

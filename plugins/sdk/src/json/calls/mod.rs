@@ -1,6 +1,6 @@
 //! The region between the markers of a format whose calls are JSON: one object or several, in a
 //! list or not, each a call; or the arguments of a call whose name came before the region.
-//! [`Calls`] reads either.
+//! [`JsonCalls`] reads either.
 //!
 //! Invariant: a region that turns out to be no call is left to the parser as text, with every byte
 //! since the last call held, and so are words behind a call. What a call's object or one around it
@@ -14,7 +14,7 @@ use crate::{Output, Payload, Route, Tools};
 
 /// Reader of one region of calls.
 #[derive(Debug)]
-pub struct Calls {
+pub struct JsonCalls {
     state: State,
     /// Keys of a call's name and of its arguments.
     keys: Keys,
@@ -55,7 +55,7 @@ enum State {
 /// What may stand behind a call and before the next one.
 const SEPARATORS: &[u8] = b" \n\r\t,;]}";
 
-impl Calls {
+impl JsonCalls {
     /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held
     /// before the first object.
     pub fn objects(held: usize, name: &str, arguments: &str) -> Self {

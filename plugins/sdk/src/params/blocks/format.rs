@@ -2,19 +2,19 @@
 //! for messages.
 
 use crate::Descriptor;
-use crate::params::{Mark, Style};
+use crate::params::{CallMark, Style};
 
 /// A format with calls in a block; [`super::Blocks`] is its parser.
 ///
 /// ```
-/// use parser_sdk::params::{Blocks, Format, Part, Style};
+/// use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
 /// use parser_kit::{Item, play, request};
 /// use parser_sdk::{Descriptor, FinishReason};
 ///
 /// /// `[calls][call "NAME">[set "KEY">VALUE[end][done][/calls]`.
 /// struct Brackets;
 ///
-/// impl Format for Brackets {
+/// impl BlockFormat for Brackets {
 ///     const PARTS: &'static [(&'static str, Part)] = &[
 ///         ("[calls]", Part::Block),
 ///         ("[/calls]", Part::BlockEnd),
@@ -40,12 +40,12 @@ use crate::params::{Mark, Style};
 ///
 /// ```compile_fail,E0080
 /// use parser_kit::{play, request};
-/// use parser_sdk::params::{Blocks, Format, Part, Style};
+/// use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
 /// use parser_sdk::{Descriptor, FinishReason};
 ///
 /// struct Lone;
 ///
-/// impl Format for Lone {
+/// impl BlockFormat for Lone {
 ///     const PARTS: &'static [(&'static str, Part)] = &[("[call ", Part::Call), ("[done]", Part::CallEnd)];
 ///     const STYLE: Style = Style::Quoted;
 ///
@@ -56,7 +56,7 @@ use crate::params::{Mark, Style};
 ///
 /// let items = play::<Blocks<Lone>>(&request(&["add"]), "", ["[call add>[done]"], FinishReason::Stop);
 /// ```
-pub trait Format {
+pub trait BlockFormat {
     /// The markers' literals and meanings.
     const PARTS: &'static [(&'static str, Part)];
     /// How the format spells a parameter.
@@ -124,19 +124,19 @@ pub enum Part {
 impl Part {
     /// What the marker means inside a call. Where a marker ends tags, the one that begins a call
     /// isn't text, so no header need be read before the call in front of it ends.
-    pub(super) fn in_call(self, style: Style) -> Mark {
+    pub(super) fn in_call(self, style: Style) -> CallMark {
         match self {
             Self::Block | Self::BlockEnd | Self::Content | Self::Markup | Self::Turn | Self::TurnTag => {
-                Mark::Outside
+                CallMark::Outside
             }
-            Self::Call if style.ends_by_marker() => Mark::Next,
-            Self::Call => Mark::Call,
-            Self::CallEnd => Mark::End,
-            Self::Key => Mark::Key,
-            Self::TagEnd if style.ends_by_marker() => Mark::Value,
-            Self::ValueEnd => Mark::ValueEnd,
-            Self::TurnEnd => Mark::Stop,
-            _ => Mark::Other,
+            Self::Call if style.ends_by_marker() => CallMark::Next,
+            Self::Call => CallMark::Call,
+            Self::CallEnd => CallMark::End,
+            Self::Key => CallMark::Key,
+            Self::TagEnd if style.ends_by_marker() => CallMark::Value,
+            Self::ValueEnd => CallMark::ValueEnd,
+            Self::TurnEnd => CallMark::Stop,
+            _ => CallMark::Other,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Formats whose calls stand in a block, each behind a tag with its name, parameter by parameter
-//! (MiniMax-M2, DeepSeek's DSML, Kimi K3). Such a parser is a [`Format`]: a table of markers and a
-//! [`Style`] of parameters; [`Blocks`] does the rest.
+//! (MiniMax-M2, DeepSeek's DSML, Kimi K3). Such a parser is a [`BlockFormat`]: a table of markers and
+//! a [`Style`] of parameters; [`Blocks`] does the rest.
 //!
 //! Invariant: a call opens when its tag is complete and the name in it is declared or plausible;
 //! only the tag is held until then. A block that begins with anything but a call goes out as prose.
@@ -17,14 +17,14 @@ mod turn_tag;
 
 use std::marker::PhantomData;
 
-pub use self::format::{Format, Message, Part};
+pub use self::format::{BlockFormat, Message, Part};
 use self::opening::HELD;
 use self::turn_tag::is_role;
 use super::{Calls, Tag};
 use crate::json::Object;
 use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
-/// The parser of a [`Format`], for one stream.
+/// The parser of a [`BlockFormat`], for one stream.
 #[derive(Debug)]
 pub struct Blocks<F> {
     calls: Calls,
@@ -68,7 +68,7 @@ enum State {
     Done,
 }
 
-impl<F: Format> Parser for Blocks<F> {
+impl<F: BlockFormat> Parser for Blocks<F> {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
         let is_stop = |(_, (_, part)): &(u32, &(&str, Part))| *part == Part::TurnEnd;
         Ok(Descriptor {
@@ -156,7 +156,7 @@ const fn has_block(mut parts: &[(&str, Part)]) -> bool {
     false
 }
 
-impl<F: Format> Blocks<F> {
+impl<F: BlockFormat> Blocks<F> {
     /// Tells the host to hold what comes, as far as it decides nothing.
     fn look_ahead(&self, out: &mut Output) {
         match self.state {

@@ -3,14 +3,14 @@
 //! Invariant: in a block a call opens behind its tag; outside one, when its arguments or its end
 //! follow. The opening is held until then.
 
-use super::{Block, Blocks, Format, State};
+use super::{Block, BlockFormat, Blocks, State};
 use crate::params::{Tag, Tagged};
 use crate::{Output, Payload};
 
 /// Longest opening outside a call, with the white space behind it, in bytes.
 pub(super) const HELD: usize = Tag::LONGEST + 128;
 
-impl<F: Format> Blocks<F> {
+impl<F: BlockFormat> Blocks<F> {
     /// Whether a call here may have this name or, unless `is_whole`, a name that begins with it.
     pub(super) fn fits(&self, name: &str, is_whole: bool) -> bool {
         let tools = &self.calls.tools;

@@ -1,7 +1,7 @@
 //! The tag that begins a turn or a message of it: a role and attributes. More words than these are
 //! prose.
 
-use super::{Blocks, Format, Message, State};
+use super::{BlockFormat, Blocks, Message, State};
 use crate::Output;
 use crate::params::Tag;
 use crate::params::attributes::{are_pairs, is_name};
@@ -14,7 +14,7 @@ pub(super) fn is_role(tag: &str, goes_on: bool) -> bool {
     (is_name(role) && are_pairs(attributes, goes_on)) || are_pairs(tag, goes_on)
 }
 
-impl<F: Format> Blocks<F> {
+impl<F: BlockFormat> Blocks<F> {
     /// Begins the message whose tag has been read; the `keep` youngest held bytes end the tag.
     pub(super) fn begin_message(&mut self, keep: usize, out: &mut Output) {
         self.end_turn_tag(keep, out);

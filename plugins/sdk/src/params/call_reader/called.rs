@@ -6,7 +6,7 @@
 
 use super::value::WORDS;
 use super::{CallReader, State};
-use crate::params::{Mark, Progress, Style, Tag};
+use crate::params::{CallMark, CallProgress, Style, Tag};
 use crate::{Output, Tools};
 
 impl CallReader {
@@ -17,7 +17,7 @@ impl CallReader {
 
     /// Begins the header of a call. Before the first parameter of the open call, and between a key
     /// and its value, a declared tool's call breaks the open one.
-    pub(super) fn begin_name(&mut self, literal: &str) -> Progress {
+    pub(super) fn begin_name(&mut self, literal: &str) -> CallProgress {
         if self.state == State::Before {
             self.doubt.clear();
         }
@@ -71,19 +71,19 @@ impl CallReader {
     /// Reads a marker behind the name, which ends it where the format has elements.
     pub(super) fn end_name(
         &mut self,
-        mark: Mark,
+        mark: CallMark,
         literal: &str,
         tools: &Tools,
         out: &mut Output,
-    ) -> Progress {
-        if mark == Mark::Stop {
+    ) -> CallProgress {
+        if mark == CallMark::Stop {
             self.leave_name(literal.len(), out);
-            return Progress::Left;
+            return CallProgress::Left;
         }
-        if mark == Mark::Call && !self.doubt.is_long() {
+        if mark == CallMark::Call && !self.doubt.is_long() {
             return self.restart_name(literal, tools, out);
         }
-        let is_header = self.style == Style::Elements && matches!(mark, Mark::Key | Mark::End);
+        let is_header = self.style == Style::Elements && matches!(mark, CallMark::Key | CallMark::End);
         if is_header && self.names_a_tool(tools) {
             return self.follow(literal, out);
         }
@@ -96,7 +96,7 @@ impl CallReader {
 
     /// Another call begins in the header. A declared tool's call begins here and is broken; another
     /// header breaks this call, if the next is a declared tool's.
-    fn restart_name(&mut self, literal: &str, tools: &Tools, out: &mut Output) -> Progress {
+    fn restart_name(&mut self, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
         let name = self.words().0.to_owned();
         if tools.contains(tools.resolve(&name)) {
             self.key = name;
@@ -108,9 +108,9 @@ impl CallReader {
     }
 
     /// Ends this call before the header, behind which `literal` is held.
-    fn follow(&mut self, literal: &str, out: &mut Output) -> Progress {
+    fn follow(&mut self, literal: &str, out: &mut Output) -> CallProgress {
         self.close(self.doubt.text().len() - self.before_header + literal.len(), out);
-        Progress::Followed
+        CallProgress::Followed
     }
 
     /// The turn ends in the header: the call before it is whole, and the one that it begins is

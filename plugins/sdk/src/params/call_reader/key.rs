@@ -6,7 +6,7 @@
 use super::{CallReader, State};
 use crate::Output;
 use crate::params::doubt::DOUBT;
-use crate::params::{Key, Mark, Progress};
+use crate::params::{CallMark, CallProgress, Key};
 
 impl CallReader {
     /// Reads `text` of a key. Returns the number of bytes read.
@@ -32,10 +32,14 @@ impl CallReader {
     }
 
     /// A marker ends the key.
-    pub(super) fn end_key(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
+    pub(super) fn end_key(&mut self, mark: CallMark, literal: &str, out: &mut Output) -> CallProgress {
         self.doubt.push(literal);
         self.begin_value(0, out);
-        if mark == Mark::Value && self.state == State::Before { self.flow(out) } else { Progress::Inside }
+        if mark == CallMark::Value && self.state == State::Before {
+            self.flow(out)
+        } else {
+            CallProgress::Inside
+        }
     }
 
     /// Whether the key inside a value is a parameter's key and not part of the value.

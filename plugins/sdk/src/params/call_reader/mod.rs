@@ -6,7 +6,7 @@ mod called;
 mod key;
 mod value;
 
-use super::{ArgumentsWriter, Doubt, Mark, Progress, Style};
+use super::{ArgumentsWriter, CallMark, CallProgress, Doubt, Style};
 use crate::{FinishReason, Output, Tools};
 
 /// An open call.
@@ -147,44 +147,46 @@ impl CallReader {
     }
 
     /// Reads a marker, whose `literal` is the youngest held text.
-    pub fn mark(&mut self, mark: Mark, literal: &str, tools: &Tools, out: &mut Output) -> Progress {
+    pub fn mark(&mut self, mark: CallMark, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
         match (self.state, mark) {
-            (State::Ended | State::InnerEnded, Mark::Stop)
-            | (State::Between | State::Ended, Mark::Outside) => self.close(literal.len(), out),
-            (State::Between, Mark::Stop) if self.is_over() => self.close(literal.len(), out),
-            (State::Between | State::Ended, Mark::Next) => {
+            (State::Ended | State::InnerEnded, CallMark::Stop)
+            | (State::Between | State::Ended, CallMark::Outside) => self.close(literal.len(), out),
+            (State::Between, CallMark::Stop) if self.is_over() => self.close(literal.len(), out),
+            (State::Between | State::Ended, CallMark::Next) => {
                 self.breaks |= !self.arguments.has_begun();
                 self.close(literal.len(), out)
             }
-            (State::Between | State::Before | State::Ended, Mark::Call) => self.begin_name(literal),
+            (State::Between | State::Before | State::Ended, CallMark::Call) => self.begin_name(literal),
             (State::Called, _) => self.end_name(mark, literal, tools, out),
-            (State::InnerEnded, Mark::Outside | Mark::Call | Mark::Next) if !self.doubt.is_long() => {
+            (State::InnerEnded, CallMark::Outside | CallMark::Call | CallMark::Next)
+                if !self.doubt.is_long() =>
+            {
                 self.doubt_more(State::InnerEnded, literal)
             }
-            (_, Mark::Stop) => {
+            (_, CallMark::Stop) => {
                 out.drop(out.held() - literal.len());
                 // The call is over and incomplete; a new message keeps a later `close` from
                 // completing it.
                 out.message("");
-                Progress::Left
+                CallProgress::Left
             }
-            (State::Between, Mark::Key) if self.values > 0 => {
+            (State::Between, CallMark::Key) if self.values > 0 => {
                 self.values -= 1;
                 self.doubt_more(State::KeyInValue, literal)
             }
-            (State::Between, Mark::End) if self.values > 0 && self.calls > 0 => {
+            (State::Between, CallMark::End) if self.values > 0 && self.calls > 0 => {
                 self.doubt_more(State::InnerEnded, literal)
             }
-            (State::Between, Mark::Key) if self.breaks => self.doubt_more(State::KeyInValue, literal),
-            (State::Between, Mark::Key) => {
+            (State::Between, CallMark::Key) if self.breaks => self.doubt_more(State::KeyInValue, literal),
+            (State::Between, CallMark::Key) => {
                 self.arguments.end(literal.len(), out);
                 self.doubt(State::Key, literal)
             }
-            (State::Between, Mark::End) if self.breaks => self.doubt_more(State::Ended, literal),
-            (State::Between, Mark::End) => self.close(0, out),
-            (State::Key, Mark::KeyEnd | Mark::Value) => self.end_key(mark, literal, out),
-            (State::KeyInValue, Mark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
-            (State::KeyInValue, Mark::Value)
+            (State::Between, CallMark::End) if self.breaks => self.doubt_more(State::Ended, literal),
+            (State::Between, CallMark::End) => self.close(0, out),
+            (State::Key, CallMark::KeyEnd | CallMark::Value) => self.end_key(mark, literal, out),
+            (State::KeyInValue, CallMark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
+            (State::KeyInValue, CallMark::Value)
                 if self.breaks && self.style == Style::Typed && self.key_counts() =>
             {
                 self.end_key(mark, literal, out)
@@ -193,7 +195,7 @@ impl CallReader {
                 self.begin_unended(literal.len(), out);
                 self.in_value(mark, literal, out)
             }
-            (State::Before, Mark::Value) => {
+            (State::Before, CallMark::Value) => {
                 out.drop_all();
                 self.flow(out)
             }
@@ -226,26 +228,26 @@ impl CallReader {
     }
 
     /// Puts `literal` in doubt until it is known what follows.
-    fn doubt(&mut self, state: State, literal: &str) -> Progress {
+    fn doubt(&mut self, state: State, literal: &str) -> CallProgress {
         self.doubt.begin(literal);
         self.enter(state)
     }
 
     /// Adds `literal` to the text in doubt.
-    fn doubt_more(&mut self, state: State, literal: &str) -> Progress {
+    fn doubt_more(&mut self, state: State, literal: &str) -> CallProgress {
         self.doubt.push(literal);
         self.enter(state)
     }
 
-    fn enter(&mut self, state: State) -> Progress {
+    fn enter(&mut self, state: State) -> CallProgress {
         self.state = state;
         self.key.clear();
-        Progress::Inside
+        CallProgress::Inside
     }
 
     /// Ends the call, behind which the `keep` youngest bytes are held: it is complete unless it is
     /// broken.
-    fn close(&mut self, keep: usize, out: &mut Output) -> Progress {
+    fn close(&mut self, keep: usize, out: &mut Output) -> CallProgress {
         self.arguments.end(keep, out);
         if self.is_broken || self.breaks {
             // A new message keeps a later `close` from completing the call.
@@ -253,6 +255,6 @@ impl CallReader {
         } else {
             self.arguments.close(out);
         }
-        if keep == 0 { Progress::Closed } else { Progress::Left }
+        if keep == 0 { CallProgress::Closed } else { CallProgress::Left }
     }
 }

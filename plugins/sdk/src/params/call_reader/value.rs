@@ -5,7 +5,7 @@
 use super::{CallReader, State};
 use crate::Output;
 use crate::json::white;
-use crate::params::{Key, Mark, Progress, Style};
+use crate::params::{CallMark, CallProgress, Key, Style};
 
 /// Most words behind a value's end, with white space before them, that may be no part of the value,
 /// in bytes.
@@ -76,21 +76,21 @@ impl CallReader {
     }
 
     /// Reads a marker inside a value.
-    pub(super) fn in_value(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
+    pub(super) fn in_value(&mut self, mark: CallMark, literal: &str, out: &mut Output) -> CallProgress {
         self.state = State::Value;
         match mark {
-            Mark::Key if !self.is_whole => self.doubt(State::KeyInValue, literal),
-            Mark::ValueEnd if !self.is_whole => {
+            CallMark::Key if !self.is_whole => self.doubt(State::KeyInValue, literal),
+            CallMark::ValueEnd if !self.is_whole => {
                 let own = self.take_line(literal, out);
                 self.doubt(State::Between, &literal[own..])
             }
-            Mark::End if self.calls > 0 => self.doubt(State::InnerEnded, literal),
-            Mark::End => self.doubt(State::Ended, literal),
+            CallMark::End if self.calls > 0 => self.doubt(State::InnerEnded, literal),
+            CallMark::End => self.doubt(State::Ended, literal),
             _ => {
-                self.calls += usize::from(mark == Mark::Call);
-                self.values += usize::from(mark == Mark::Value);
+                self.calls += usize::from(mark == CallMark::Call);
+                self.values += usize::from(mark == CallMark::Value);
                 self.arguments.text(literal, 0, out);
-                Progress::Inside
+                CallProgress::Inside
             }
         }
     }
@@ -133,18 +133,18 @@ impl CallReader {
     }
 
     /// Drops the held bytes but the `keep` youngest: no parameter takes them.
-    pub(super) fn skip(&mut self, keep: usize, out: &mut Output) -> Progress {
+    pub(super) fn skip(&mut self, keep: usize, out: &mut Output) -> CallProgress {
         (self.state, self.is_broken) = (State::Between, true);
         self.doubt.clear();
         out.drop(out.held() - keep);
-        Progress::Inside
+        CallProgress::Inside
     }
 
     /// Begins a value's text, with nothing held.
-    pub(super) fn flow(&mut self, out: &mut Output) -> Progress {
+    pub(super) fn flow(&mut self, out: &mut Output) -> CallProgress {
         self.state = State::Value;
         self.arguments.text("", 0, out);
-        Progress::Inside
+        CallProgress::Inside
     }
 }
 

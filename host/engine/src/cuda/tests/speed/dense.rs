@@ -7,7 +7,7 @@ use cuda_kernels::{
 
 use super::bench::{Bench, Prepared};
 use super::cases::{ExpertShape, Format, LinearShape};
-use crate::models::ops::Store;
+use crate::models::ops::StoreMode;
 
 /// Scales of weights, all one: bytes of MXFP4, f32 of FP8.
 fn ones(bench: &mut Bench, format: Format, bytes: u64) -> DevicePtr {
@@ -23,7 +23,7 @@ fn fp8_scales(at: DevicePtr) -> Fp8Scales {
 
 pub(super) fn norm(bench: &Bench, rows: u32, cols: u32, copies: u64) -> Prepared {
     let (x, weight, out) = (bench.inputs, bench.pool, bench.out);
-    let norm = RmsNorm { x, weight, out, store: Store::Overwrite, rows, cols, eps: 1e-6 };
+    let norm = RmsNorm { x, weight, out, store: StoreMode::Overwrite, rows, cols, eps: 1e-6 };
     let bytes = u64::from(rows) * u64::from(cols) * 6;
     Prepared { launches: vec![norm.launch(); copies as usize], products: Vec::new(), bytes, operations: 0.0 }
 }
