@@ -75,7 +75,7 @@ fn check<'a>(parts: &[(&'a Path, Vec<u8>)], protocol: Protocol) -> (Vec<Found<'a
         if is_full {
             break;
         }
-        lines += bytes.iter().filter(|byte| **byte == b'\n').count();
+        lines += bytes.split(|byte| *byte == b'\n').count() - 1;
     }
     (violations, check.events())
 }

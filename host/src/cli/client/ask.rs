@@ -30,7 +30,7 @@ pub(in crate::cli) struct AskArguments {
     /// Don't show the model's reasoning.
     #[arg(long, conflicts_with = "think")]
     hide_thinking: bool,
-    /// Show the answer's text as it is. Without this, and without NO_COLOR, a terminal shows its
+    /// Show the answer's text as it is. Without this, and without `NO_COLOR`, a terminal shows its
     /// Markdown.
     #[arg(long)]
     plain: bool,

@@ -30,8 +30,11 @@ enum Shown {
 enum TextPlace {
     Nowhere,
     Terminal,
-    /// A terminal that takes styles.
-    Rendered(Markdown),
+    /// A terminal that takes styles, which an answer that is data doesn't get.
+    Rendered {
+        markdown: Markdown,
+        is_data: bool,
+    },
     /// A pipe or a file.
     Output,
 }
@@ -39,8 +42,6 @@ enum TextPlace {
 /// Shows answers, one after the other.
 pub(in crate::cli) struct Screen {
     text: TextPlace,
-    /// Whether the next text is no Markdown.
-    is_data: bool,
     shows_reasoning: bool,
     /// Whether stderr is a terminal that takes colours.
     is_dim: bool,
@@ -67,11 +68,12 @@ impl Screen {
         Self {
             text: match (shows_text, stdout.is_terminal()) {
                 (false, _) => TextPlace::Nowhere,
-                (true, true) if has_styles && !plain => TextPlace::Rendered(Markdown::default()),
+                (true, true) if has_styles && !plain => {
+                    TextPlace::Rendered { markdown: Markdown::default(), is_data: false }
+                }
                 (true, true) => TextPlace::Terminal,
                 (true, false) => TextPlace::Output,
             },
-            is_data: false,
             shows_reasoning: reasoning.unwrap_or_else(|| stderr.is_terminal()),
             is_dim,
             last: Shown::Line,
@@ -91,7 +93,9 @@ impl Screen {
 
     /// An answer begins, which is data, as a schema's is, or a text that may have Markdown.
     pub(super) fn begin(&mut self, is_data: bool) {
-        self.is_data = is_data;
+        if let TextPlace::Rendered { is_data: is_set, .. } = &mut self.text {
+            *is_set = is_data;
+        }
     }
 
     pub(super) fn reasoning(&mut self, text: &str) -> io::Result<()> {
@@ -112,8 +116,8 @@ impl Screen {
         (self.last, self.has_text) = (line, true);
         match &mut self.text {
             TextPlace::Nowhere => Ok(()),
-            TextPlace::Rendered(markdown) if !self.is_data => write(markdown.feed(&shown(text)).as_bytes()),
-            TextPlace::Rendered(_) | TextPlace::Terminal => write(shown(text).as_bytes()),
+            TextPlace::Rendered { markdown, is_data: false } => write(markdown.feed(&shown(text)).as_bytes()),
+            TextPlace::Rendered { .. } | TextPlace::Terminal => write(shown(text).as_bytes()),
             TextPlace::Output => write(text.as_bytes()),
         }
     }
@@ -144,7 +148,7 @@ impl Screen {
     /// Shows what of a line of Markdown was held back.
     fn show_held(&mut self) -> io::Result<()> {
         match &mut self.text {
-            TextPlace::Rendered(markdown) => write(markdown.end().as_bytes()),
+            TextPlace::Rendered { markdown, .. } => write(markdown.end().as_bytes()),
             _ => Ok(()),
         }
     }

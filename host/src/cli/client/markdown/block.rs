@@ -8,7 +8,7 @@ pub(super) struct Fence {
 }
 
 /// How a line begins. Lengths are in bytes, from its beginning.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
     /// More of the line is needed.
     Unknown,
