@@ -1,10 +1,11 @@
 //! Framing of events as server-sent events, for one reader of an answer: each event is one whole
-//! frame, so that no write ends inside one. Padding, comments and the end's mark belong to the
-//! reader, and are in no log.
+//! frame, so that no write ends inside one. Padding, comments, names that only this
+//! reader knows and the end's mark are in no log.
 
 use bytes::{BufMut, BytesMut};
 
 use super::event_buffer::{EventBuffer, Label};
+use super::event_names::{BEFORE, EventNames};
 use super::obfuscation::Obfuscation;
 use system::random;
 
@@ -18,12 +19,19 @@ pub struct Frames {
     has_done: bool,
     /// Made when the first event asks for padding.
     padding: Option<Obfuscation>,
+    names: EventNames,
 }
 
 impl Frames {
     /// A framer of the events of a protocol whose streams end with `[DONE]`, or don't.
     pub fn new(has_done: bool) -> Self {
-        Self { has_done, padding: None }
+        Self { has_done, padding: None, names: EventNames::default() }
+    }
+
+    /// The framer for a reader that knows events by these names.
+    #[must_use]
+    pub fn named(self, names: EventNames) -> Self {
+        Self { names, ..self }
     }
 
     /// A framer whose padding is the same in each run.
@@ -39,15 +47,22 @@ impl Frames {
         const PADDING: usize = r#","obfuscation":"""#.len();
         let Label { name, padding } = label;
         let name = name.unwrap_or_default();
+        let other = self.names.other(name);
         out.reserve(AROUND + PADDING + name.len() + json.len() + rest.len() + padding);
         if !name.is_empty() {
             out.put_slice(b"event: ");
-            out.put_slice(name.as_bytes());
+            out.put_slice(other.unwrap_or(name).as_bytes());
             out.put_slice(b"\n");
         }
         out.put_slice(b"data: ");
-        out.put_slice(json);
-        out.put_slice(rest);
+        let mut skipped = 0;
+        if let Some(other) = other {
+            out.put_slice(BEFORE.as_bytes());
+            out.put_slice(other.as_bytes());
+            skipped = BEFORE.len() + name.len();
+        }
+        out.put_slice(&json[skipped.min(json.len())..]);
+        out.put_slice(&rest[skipped.saturating_sub(json.len())..]);
         if padding > 0 {
             let text = self.padding.get_or_insert_with(|| Obfuscation::new(random::seed())).pad(padding);
             debug_assert!(out.ends_with(b"}"), "padded events are objects that aren't empty");

@@ -14,6 +14,7 @@ pub mod conversations;
 pub mod deleted;
 pub mod error;
 pub mod event_buffer;
+pub mod event_names;
 mod fields;
 mod format;
 pub mod frames;

@@ -71,6 +71,14 @@ impl GgufFiles {
         self.parsed(|gguf| Ok(gguf.summary()))
     }
 
+    /// Bytes of the weights in blocks, which no `--quantize` changes.
+    ///
+    /// # Errors
+    /// The file was changed since it was opened.
+    pub fn block_bytes(&self) -> Result<u64, FileError> {
+        self.parsed(|gguf| Ok(gguf.block_bytes()))
+    }
+
     /// A small file of the model, as a model directory would have it.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FileError> {
         self.parsed(|gguf| gguf.file(name))

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::error::{GgufError, HeaderError, printable};
 use super::header::{Header, TensorInfo};
 use super::keys::Keys;
+use super::tensor_type::TensorType;
 
 /// Keys of the number of parts, and of a part's own number, from 0 on.
 const SPLIT_COUNT: &str = "split.count";
@@ -122,6 +123,13 @@ impl<'a> Gguf<'a> {
     /// Bytes of a tensor; `None` if they aren't there.
     pub(crate) fn bytes(&self, (part, tensor): &(usize, TensorInfo<'a>)) -> Option<&'a [u8]> {
         self.parts[*part].bytes.get(tensor.range.clone())
+    }
+
+    /// Bytes of all tensors in blocks.
+    pub fn block_bytes(&self) -> u64 {
+        let in_blocks =
+            self.tensors.values().filter(|(_, tensor)| matches!(tensor.kind, TensorType::Blocks(_)));
+        in_blocks.map(|(_, tensor)| tensor.range.len() as u64).sum()
     }
 
     /// What the file says it is, in a few words: `llama, mostly Q4_1, "SmolLM2 135M"`.

@@ -207,3 +207,15 @@ fn each_layer_has_a_tensor_and_each_token_a_row() {
     let reason = "tokenizer.ggml.tokens has 3 tokens, more than the 2 rows of token_embd.weight";
     assert_eq!(configuration(&model(2, &[0, 1], 3)), Err(reason.to_owned()));
 }
+
+#[test]
+fn bytes_in_blocks_are_those_that_stay_as_they_are() {
+    const F32: u32 = 0;
+    const Q8_0: u32 = 8;
+    let mut writer = Writer::default();
+    writer.tensor("plain", F32, &[2, 32], vec![0; 256]);
+    writer.tensor("blocks", Q8_0, &[3, 32], vec![0; 3 * 34]);
+    let bytes = writer.finish();
+    let parts = [FilePart::whole("f", &bytes)];
+    assert_eq!(Gguf::parse(&parts).unwrap().block_bytes(), 3 * 34);
+}

@@ -128,6 +128,16 @@ impl ExaminedParser {
     }
 }
 
+/// What this many bytes of plain numbers take.
+fn quantised(plain: u64, to: Option<QuantizeTo>) -> u64 {
+    match to {
+        None => plain,
+        // 8.5 or 5 bits a weight with its group's scales (docs/quantization.md), in place of 16.
+        Some(QuantizeTo::Q8) => plain / 32 * 17,
+        Some(QuantizeTo::Q4) => plain / 32 * 10,
+    }
+}
+
 /// The device that would run the model, the memory that it takes, and how much shorter its context
 /// is on the CPU.
 fn on_this_machine(
@@ -145,12 +155,11 @@ fn on_this_machine(
         let need = MemoryNeed { weights: stored, kv_cache: 0, gpu: Some(memory_bytes) };
         return Ok((format!("cuda:{index}, {name}"), need, None));
     }
-    let weights = match numerics.quantize {
-        None => stored,
-        // 8.5 or 5 bits a weight with its group's scales (docs/quantization.md), in place of 16.
-        Some(QuantizeTo::Q8) => stored / 32 * 17,
-        Some(QuantizeTo::Q4) => stored / 32 * 10,
+    let in_blocks = match &prepared.files {
+        ModelFiles::Gguf(files) => files.block_bytes()?.min(stored),
+        ModelFiles::Directory(_) | ModelFiles::Embedded(_) => 0,
     };
+    let weights = in_blocks + quantised(stored - in_blocks, numerics.quantize);
     let cpu = cpu_options(&config, options.kv_cache_bytes, options.context, numerics)?;
     let cut = ContextCut::planned(prepared.context, cpu.kv_cache_bytes, whole_context_bytes(&config, &cpu)?);
     let need = MemoryNeed { weights, kv_cache: cpu.kv_cache_bytes as u64, gpu: None };

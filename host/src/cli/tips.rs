@@ -1,10 +1,25 @@
-//! Switches of other inference servers, and ours of the same meaning: who comes from there reads
-//! the right one in the error.
+//! Commands and switches of other inference servers, and ours of the same meaning: who comes from
+//! there reads the right one in the error.
 //!
-//! Called before clap reads the arguments of `serve` and `doctor`, since clap takes `-hf` for
+//! Called before clap reads the arguments, since of `serve` and `doctor` clap takes `-hf` for
 //! `-h -f` and prints the help.
 
 use std::ffi::OsString;
+
+/// Commands of other programs that mean the same, and what to give in their place.
+const COMMANDS: [(&[&str], &str); 8] = [
+    (&["list", "ls", "tags", "show", "info"], "models"),
+    (&["ps", "status"], "health, or ask a running server what it serves (GET /v1/models)"),
+    (&["remove", "delete", "rmi"], "rm"),
+    (&["download", "get", "fetch", "add"], "pull"),
+    (&["start", "server", "api_server", "up"], "serve"),
+    (&["ask", "prompt", "generate", "complete"], "run"),
+    (
+        &["create", "build", "push", "cp"],
+        "serve --model DIR|FILE|ORG/NAME[:QUANT] (models are files, and need no registration)",
+    ),
+    (&["stop", "kill", "unload"], "nothing: a server ends at SIGINT or SIGTERM, once its streams have ended"),
+];
 
 /// Switches of other programs that mean the same, and what to give in their place.
 const TIPS: [(&[&str], &str); 21] = [
@@ -106,10 +121,14 @@ const TIPS: [(&[&str], &str); 21] = [
     ),
 ];
 
-/// What to give in place of the first argument of `serve` that is another program's; `None` if
-/// there is none.
+/// What to give in place of the command, or of the first argument of `serve`, that is another
+/// program's; `None` if there is none.
 pub(super) fn for_arguments(arguments: &[OsString]) -> Option<String> {
-    if !["serve", "doctor"].contains(&arguments.get(1)?.to_str()?) {
+    let command = arguments.get(1)?.to_str()?;
+    if let Some((_, ours)) = COMMANDS.iter().find(|(theirs, _)| theirs.contains(&command)) {
+        return Some(format!("{command} is another program's command: give {ours}"));
+    }
+    if !["serve", "doctor"].contains(&command) {
         return None;
     }
     arguments[2..]
@@ -140,6 +159,7 @@ mod tests {
         };
         assert!(tip(&["serve", "--model", "x", "--port=1"]).unwrap().contains("--listen HOST:PORT"));
         assert!(tip(&["serve", "-hf", "x/y"]).unwrap().contains("--model"));
+        assert_eq!(tip(&["list"]).unwrap(), "list is another program's command: give models");
         assert_eq!(tip(&["serve", "--model", "x", "--listen", "1"]), None);
         assert_eq!(tip(&["bench", "model", "-p", "1"]), None);
     }
@@ -150,6 +170,11 @@ mod tests {
         let serve = command.find_subcommand("serve").unwrap();
         let own: Vec<String> =
             serve.get_arguments().filter_map(|one| one.get_long()).map(|long| format!("--{long}")).collect();
+        for (theirs, ours) in COMMANDS {
+            assert!(theirs.iter().all(|name| command.find_subcommand(name).is_none()), "{theirs:?}");
+            let named = ours.split([' ', ',', ':']).next().unwrap();
+            assert!(named == "nothing" || command.find_subcommand(named).is_some(), "{ours}");
+        }
         for (theirs, ours) in TIPS {
             assert!(theirs.iter().all(|switch| !own.contains(&(*switch).to_owned())), "{theirs:?}");
             let named = ours.split_whitespace().next().unwrap();

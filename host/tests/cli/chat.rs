@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
@@ -280,4 +280,42 @@ fn a_question_can_be_edited_and_is_kept_privately() {
     let history = scripted.path("sluice/chat_history");
     assert!(std::fs::read_to_string(&history).expect("a history").contains("\nHi Bo\n"));
     assert_eq!(history.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+}
+
+/// What a terminal shows of a command with the scripted model, and with this variable.
+fn shown(scripted: &Scripted, arguments: &[&str], variable: &str) -> String {
+    let command = scripted.command(arguments);
+    let mut under = Command::new("env");
+    under.arg(variable).arg(command.get_program()).args(command.get_args());
+    under.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (shown, status) = Terminal::start(under).end();
+    assert_eq!(status, Some(0), "{shown:?}");
+    shown.replace('\r', "")
+}
+
+#[test]
+fn a_terminal_shows_markdown_and_a_pipe_its_text() {
+    let text = "# Red\n\n- a **bold** `code`\n\n```\nx = \"**y**\"\n```\nEnd.";
+    let scripted = Scripted::new(&json!([{ "text": text }]).to_string());
+    let screen = shown(&scripted, &["run", "q"], "A=1");
+    let (bold, dim, code, plain) = ("\u{1b}[1m", "\u{1b}[2m", "\u{1b}[36m", "\u{1b}[0m");
+    let styles = [bold, dim, code, plain, "\u{1b}[4m"];
+    let words = styles.iter().fold(screen.clone(), |text, style| text.replace(style, ""));
+    assert_eq!(words, "Red\n\n• a bold code\n\n```\nx = \"**y**\"\n```\nEnd.\n", "{screen:?}");
+    for styled in [format!("{bold}bold{plain}"), format!("{code}code{plain}")] {
+        assert_eq!(screen.matches(&styled).count(), 1, "{styled:?} in {screen:?}");
+    }
+    for (arguments, variable) in [(&["run", "--plain", "q"][..], "A=1"), (&["run", "q"], "NO_COLOR=1")] {
+        assert_eq!(shown(&scripted, arguments, variable), format!("{text}\n"), "{arguments:?} {variable}");
+    }
+    let piped = scripted.command(&["run", "q"]).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&piped.stdout), format!("{text}\n"));
+}
+
+#[test]
+fn an_answer_in_a_format_is_no_markdown() {
+    let scripted = Scripted::new(&json!([{ "text": r#"{"a": "**b**"}"# }]).to_string());
+    let format = r#"text.format={"type":"json_object"}"#;
+    let screen = shown(&scripted, &["run", "-o", format, "q"], "A=1");
+    assert_eq!(screen, "{\"a\": \"**b**\"}\n");
 }

@@ -128,6 +128,37 @@ fn an_address_in_use_is_said() {
 }
 
 #[test]
+fn a_resumed_stream_is_linted_with_its_beginning() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("api/src/testdata/responses-long.sse");
+    let text = std::fs::read_to_string(&golden).expect("read");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("written");
+        path(&file).to_owned()
+    };
+    // It broke off inside its eleventh event, and was resumed with that.
+    let resumed: String = text.split_inclusive("\n\n").skip(10).collect();
+    let begun = &text[..text.len() - resumed.len() + 9];
+    let (begun, rest) = (file("begun", begun), file("rest", &resumed));
+    let whole = host(&["stream", "lint", &begun, &rest]);
+    assert!(whole.status.success(), "{whole:?}");
+    let events = |output: &Output| {
+        let said = String::from_utf8_lossy(&output.stdout);
+        said.rsplit_once(": ").expect("a verdict").1.to_owned()
+    };
+    assert_eq!(events(&whole), events(&host(&["stream", "lint", path(&golden)])));
+    let late = file("late", &text.split_inclusive("\n\n").skip(11).collect::<String>());
+    let missing = host(&["stream", "lint", &begun, &late]);
+    let said = String::from_utf8_lossy(&missing.stdout);
+    assert!(
+        said.starts_with(&format!("{late}:1: event 10 ("))
+            && said.contains("sequence_number is 11, expected 10"),
+        "{said}"
+    );
+}
+
+#[test]
 fn streams_are_linted_from_files() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("api/src/testdata/responses-long.sse");
     let good = host(&["stream", "lint", path(&golden)]);

@@ -143,6 +143,7 @@ fn signal_right_behind_the_address_is_a_stop() {
         server.signal(signal);
         let (lines, status) = server.end();
         assert!(status.success(), "{signal} {status}: {lines:#?}");
+        assert_eq!(lines.iter().filter(|line| line.contains(": stopped")).count(), 1, "{lines:#?}");
     }
 }
 

@@ -16,13 +16,21 @@ fn summary(arguments: &[&str], data: &Path) -> String {
     line.unwrap_or_else(|| panic!("{lines:?}")).to_owned()
 }
 
+/// What it is for a file.
+fn kept(file: &Path, days: u32) -> String {
+    format!(
+        "sqlite:{} (prompts and answers, {days} days after their last use; --store none keeps nothing)",
+        text(file)
+    )
+}
+
 #[test]
 fn default_store_is_a_private_file_in_the_data_folder() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("sluice/state.db");
     // The second server finds the file of the first.
     for _ in 0..2 {
-        assert_eq!(summary(&[], folder.path()), format!("sqlite:{}", text(&file)));
+        assert_eq!(summary(&[], folder.path()), kept(&file, 30));
         assert_eq!(fs::metadata(&file).expect("it was made").permissions().mode() & 0o777, 0o600);
     }
 }
@@ -32,7 +40,7 @@ fn the_summary_names_each_place() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("deep/er/state.db");
     let named = format!("sqlite:{}", text(&file));
-    assert_eq!(summary(&["--store", &named], folder.path()), named);
+    assert_eq!(summary(&["--store", &named, "--store-days", "7"], folder.path()), kept(&file, 7));
     assert_eq!(summary(&["--store", "memory"], folder.path()), "memory, until the server ends");
     assert_eq!(summary(&["--store", "none"], folder.path()), "none: nothing is kept");
     assert!(file.exists() && !folder.path().join("sluice/state.db").exists());

@@ -211,7 +211,7 @@ fn a_guest_that_gives_up_is_not_asked_again() {
 
 #[test]
 fn refusals_are_repeated_without_control_characters() {
-    let refusal = "it refuses the request, in 8 bytes of its own words: not here";
+    let refusal = "it refuses the request with a message of 8 bytes: not here";
     assert_eq!(start_fault("refuse_in_start"), refusal);
     assert_eq!(load_error("refuse_in_describe"), "refuses its options: no [31mred");
 }

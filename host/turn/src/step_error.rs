@@ -89,7 +89,7 @@ impl fmt::Display for StepError {
                 "its derived arguments exceed 256 bytes and eight times the bytes dropped for the call",
             ),
             Self::HeldBytes(bytes) => write!(f, "it held more than {bytes} bytes"),
-            Self::GaveUp(words) => write!(f, "it gave up, in {} bytes of its own words", words.len()),
+            Self::GaveUp(words) => write!(f, "it gave up with a message of {} bytes", words.len()),
         }
     }
 }

@@ -80,7 +80,7 @@ impl<E: Exports> ParserFactory for ComponentFactory<E> {
         match live.enter(|exports, store| exports.start(store, request, needs_schemas)) {
             Ok(Ok(())) => Ok(Box::new(GuestParser::new(live, parser, self.sandbox.limits.ops))),
             Ok(Err(words)) => {
-                let refusal = format!("it refuses the request, in {} bytes of its own words", words.len());
+                let refusal = format!("it refuses the request with a message of {} bytes", words.len());
                 Err(Fault { words: one_line(&words).into(), ..fault(refusal) })
             }
             Err(error) => Err(fault(reason(&error))),

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use api::error::ApiError;
+use api::event_names::{EventNames, RELEASE_HEADER};
 use api::messages;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -116,6 +117,12 @@ pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
 /// Whether a client of Anthropic's API asks, as its SDKs say with each request.
 pub(crate) fn is_anthropics(headers: &HeaderMap) -> bool {
     headers.contains_key("anthropic-version")
+}
+
+/// Whose names of events the client knows.
+pub(crate) fn event_names(headers: &HeaderMap) -> EventNames {
+    let release = headers.get(RELEASE_HEADER).and_then(|release| release.to_str().ok());
+    release.map_or_else(EventNames::default, EventNames::of_release)
 }
 
 /// Rewrites refusals for clients of Messages. Refusals are made in many places, most of which don't

@@ -6,11 +6,12 @@ use http::request::Parts;
 use store::{Budget, Order, Owner, Page, Reply};
 
 use crate::accept::app::App;
-use crate::http::answer::refuse;
+use crate::http::answer::{event_names, refuse};
 use crate::http::connection::Disconnect;
 use crate::state::reads;
 use accounts::{Account, Principal};
 use api::error::ApiError;
+use api::event_names::EventNames;
 use api::openapi;
 use api::query::Query;
 
@@ -21,6 +22,8 @@ const COPIES: usize = 2;
 pub(crate) struct Asker {
     principal: Principal,
     pub(crate) query: Query,
+    /// Whose names of events it knows.
+    pub(crate) names: EventNames,
     /// Closes the connection.
     pub(crate) disconnect: Option<Disconnect>,
 }
@@ -31,9 +34,10 @@ impl FromRequestParts<App> for Asker {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Response> {
         let principal = parts.extensions.get::<Principal>().cloned().unwrap_or_default();
         let disconnect = parts.extensions.get::<Disconnect>().cloned();
+        let names = event_names(&parts.headers);
         let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
         let query = openapi::query(parts.method.as_str(), path, parts.uri.query().unwrap_or_default());
-        Ok(Self { principal, query: query.map_err(|error| refuse(&error))?, disconnect })
+        Ok(Self { principal, query: query.map_err(|error| refuse(&error))?, names, disconnect })
     }
 }
 

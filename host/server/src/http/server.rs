@@ -1,7 +1,7 @@
 //! The server: the accept loop and the graceful stop.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
@@ -155,13 +155,16 @@ async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tcp
 async fn drain(app: &App) {
     app.stopping.cancel();
     app.tasks.close();
-    tracing::info!(tasks = app.tasks.len(), "stopping: waiting for streams to end");
-    if tokio::time::timeout(app.limits.http.grace, app.tasks.wait()).await.is_ok() {
-        return;
+    let (began, seconds) = (Instant::now(), app.limits.http.grace.as_secs());
+    tracing::info!(tasks = app.tasks.len(), seconds, "stopping: waiting for streams to end");
+    if tokio::time::timeout(app.limits.http.grace, app.tasks.wait()).await.is_err() {
+        tracing::warn!(tasks = app.tasks.len(), "the time is over: what still runs fails");
+        app.aborting.cancel();
+        let last = Duration::from_secs(2);
+        if tokio::time::timeout(last, app.tasks.wait()).await.is_err() {
+            tracing::warn!(tasks = app.tasks.len(), "connections were still open at the end");
+        }
     }
-    app.aborting.cancel();
-    let last = Duration::from_secs(2);
-    if tokio::time::timeout(last, app.tasks.wait()).await.is_err() {
-        tracing::warn!(tasks = app.tasks.len(), "connections were still open at the end");
-    }
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(ms, "stopped");
 }

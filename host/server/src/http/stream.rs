@@ -11,13 +11,14 @@ use crate::accept::app::App;
 use crate::accept::body::check_json;
 use crate::accept::caller::Caller;
 use crate::answer::{Answer, Policy, SseBody, event_log};
-use crate::http::answer::{json, refuse, warn};
+use crate::http::answer::{event_names, json, refuse, warn};
 use crate::http::connection::Disconnect;
 use crate::http::event_stream::event_stream;
 use crate::http::stored;
 use crate::state::resolve::Continues;
 use api::Protocol;
 use api::error::ApiError;
+use api::event_names::EventNames;
 
 /// The handler of all generating routes.
 pub(crate) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
@@ -30,13 +31,14 @@ pub(crate) async fn generate(State(app): State<App>, request: Request, protocol:
 async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Response, ApiError> {
     let caller = Caller::of(&request);
     let disconnect = request.extensions().get::<Disconnect>().cloned();
+    let names = event_names(request.headers());
     let body = check_json(app, request).await?;
     let (mut response, warnings) =
         match accept(app, &caller, protocol, body, Continues::AsTheBodySays, Extent::Answer).await? {
             Accepted::Begun(begun) => {
                 let Begun { answer, stream, warnings, withdrawn, .. } = *begun;
                 let response = if stream {
-                    send(app, answer, disconnect)
+                    send(app, answer, names, disconnect)
                 } else {
                     let (status, body) = in_one_piece(app, answer, withdrawn).await;
                     json(status, body)
@@ -46,7 +48,7 @@ async fn respond(app: &App, request: Request, protocol: Protocol) -> Result<Resp
             Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }) => {
                 let response = if stream {
                     let followed = stored::Followed { owner: caller.owner(), id, object: object.into() };
-                    stored::follow(app, followed, None, pad, disconnect)
+                    stored::follow(app, followed, None, pad, names, disconnect)
                 } else {
                     json(200, object)
                 };
@@ -76,9 +78,9 @@ async fn in_one_piece(app: &App, answer: Answer, withdrawn: Option<CancellationT
 }
 
 /// Starts the task of a streaming answer, and makes the response whose body reads the log.
-fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
+fn send(app: &App, answer: Answer, names: EventNames, disconnect: Option<Disconnect>) -> Response {
     let (log, reader) = event_log(Policy::Cancel { queue: app.limits.model.stream_queue });
-    let frames = answer.frames();
+    let frames = answer.frames().named(names);
     let too_slow = disconnect.map(|Disconnect(token)| token);
     app.tasks.spawn(answer.run(log, app.limits.http.slow_reader, too_slow));
     event_stream(SseBody::new(reader, frames, &app.limits.http))

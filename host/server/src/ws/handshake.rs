@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::accept::app::App;
 use crate::accept::keys::PresentedKey;
-use crate::http::answer::refuse;
+use crate::http::answer::{event_names, refuse};
 use crate::http::connection::{Disconnect, Upgrade};
 use crate::ws::session;
 use crate::ws::turn::Client;
@@ -93,7 +93,8 @@ fn switch(app: App, mut request: Request, key: &str) -> Response {
         return refuse(&ApiError::internal("The server failed to upgrade this connection."));
     };
     let principal = extensions.get::<Principal>().cloned().unwrap_or_default();
-    let client = Client { principal, key: extensions.get::<PresentedKey>().cloned() };
+    let key = extensions.get::<PresentedKey>().cloned();
+    let client = Client { principal, key, names: event_names(request.headers()) };
     let upgraded = hyper::upgrade::on(&mut request);
     upgrade.to(async move {
         match upgraded.await {

@@ -22,6 +22,7 @@ use crate::ws::steering::{CLOSED, Steer, Steering, messages};
 use accounts::{Account, Principal};
 use api::Protocol;
 use api::error::ApiError;
+use api::event_names::EventNames;
 use api::responses::steer::{self, ResponseEnd};
 use api::responses::web_socket::{of_lane, renumbered, warned};
 
@@ -60,6 +61,8 @@ pub(crate) struct Client {
     pub(crate) principal: Principal,
     /// The key that the upgrade came with, if one was needed.
     pub(crate) key: Option<PresentedKey>,
+    /// Whose names of events it knows.
+    pub(crate) names: EventNames,
 }
 
 impl Client {
@@ -214,6 +217,7 @@ impl Socket {
                         last = Some(json.clone()).filter(|_| !steers.is_empty());
                     }
                     let json = warned(json, &std::mem::take(&mut warnings));
+                    let json = self.client.names.renamed(event.name.unwrap_or_default(), json);
                     self.out.event(of_lane(json, lane.as_ref())).await;
                 }
                 Ok(Ok(None)) => break,

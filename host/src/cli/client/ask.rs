@@ -30,6 +30,10 @@ pub(in crate::cli) struct AskArguments {
     /// Don't show the model's reasoning.
     #[arg(long, conflicts_with = "think")]
     hide_thinking: bool,
+    /// Show the answer's text as it is. Without this, and without `NO_COLOR`, a terminal shows its
+    /// Markdown.
+    #[arg(long)]
+    plain: bool,
     /// Say on stderr how many tokens an answer took, and how long.
     #[arg(long)]
     pub(in crate::cli) verbose: bool,
@@ -51,7 +55,7 @@ impl AskArguments {
 
     pub(in crate::cli) fn screen(&self, shows_text: bool) -> Screen {
         let asked = self.think.is_some().then_some(true);
-        Screen::new(if self.hide_thinking { Some(false) } else { asked }, shows_text)
+        Screen::new(if self.hide_thinking { Some(false) } else { asked }, shows_text, self.plain)
     }
 }
 
@@ -107,6 +111,7 @@ pub(in crate::cli) async fn ask(
 ) -> anyhow::Result<Asked> {
     let mut text = String::new();
     // A bound of the user's is enough, and a program knows best what it waits for.
+    screen.begin(has_format(&body));
     let mut repetition = (screen.shows_text() && !body.contains_key(BOUND)).then(Repetition::default);
     let asked = async {
         let mut answer = target.ask(body).await?;
@@ -125,6 +130,12 @@ pub(in crate::cli) async fn ask(
     Ok(Asked::Stopped(text))
 }
 
+/// Whether the answer is to be in a format, such as JSON.
+fn has_format(body: &Map<String, Value>) -> bool {
+    let format = body.get("text").and_then(|text| text.get("format")?.get("type"));
+    format.is_some_and(|format| format != "text")
+}
+
 /// Shows the answer to its end, or until it repeats itself: then none. `text` gets what it says.
 async fn read(
     answer: &mut AnswerStream,
@@ -136,7 +147,7 @@ async fn read(
     loop {
         match answer.next().await {
             ClientEvent::Reasoning(delta) => {
-                screen.reasoning(&delta);
+                screen.reasoning(&delta)?;
                 if repeats(&delta) {
                     return Ok(None);
                 }

@@ -36,9 +36,10 @@ pub(super) fn read(data: &[u8]) -> Option<ServerEvent> {
         _ => None,
     };
     match kind.as_str() {
-        "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-            text("delta").map(ServerEvent::Reasoning)
-        }
+        "response.reasoning_text.delta"
+        | "response.reasoning_summary_text.delta"
+        // So it is called in releases of Open Responses.
+        | "response.reasoning.delta" => text("delta").map(ServerEvent::Reasoning),
         "response.output_text.delta" | "response.refusal.delta" => text("delta").map(ServerEvent::Text),
         // Some servers send the type of the error itself.
         kind if kind == "error" || kind.ends_with("_error") => Some(ServerEvent::Error(message(&event))),

@@ -7,6 +7,7 @@ mod ask;
 mod events;
 mod fields;
 mod figures;
+mod markdown;
 mod repetition;
 mod screen;
 mod target;

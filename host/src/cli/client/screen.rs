@@ -11,6 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use net::printable::Escaped;
 
+use super::markdown::Markdown;
 use crate::cli::stderr;
 
 /// Reasoning and remarks.
@@ -26,10 +27,14 @@ enum Shown {
 }
 
 /// Where the answer's text goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum TextPlace {
     Nowhere,
     Terminal,
+    /// A terminal that takes styles, which an answer that is data doesn't get.
+    Rendered {
+        markdown: Markdown,
+        is_data: bool,
+    },
     /// A pipe or a file.
     Output,
 }
@@ -50,16 +55,22 @@ pub(in crate::cli) struct Screen {
 impl Screen {
     /// Whether the text of answers is shown.
     pub(super) fn shows_text(&self) -> bool {
-        self.text != TextPlace::Nowhere
+        !matches!(self.text, TextPlace::Nowhere)
     }
 
-    /// `reasoning` says whether reasoning is shown; where it doesn't, terminals show it.
-    pub(in crate::cli) fn new(reasoning: Option<bool>, shows_text: bool) -> Self {
+    /// `reasoning` says whether reasoning is shown; where it doesn't, terminals show it. Markdown is
+    /// rendered where the terminal takes styles, unless it is to stay `plain`.
+    pub(in crate::cli) fn new(reasoning: Option<bool>, shows_text: bool, plain: bool) -> Self {
+        let stdout = io::stdout();
+        let has_styles = AutoStream::choice(&stdout) != ColorChoice::Never;
         let stderr = io::stderr();
         let is_dim = stderr.is_terminal() && AutoStream::choice(&stderr) != ColorChoice::Never;
         Self {
-            text: match (shows_text, io::stdout().is_terminal()) {
+            text: match (shows_text, stdout.is_terminal()) {
                 (false, _) => TextPlace::Nowhere,
+                (true, true) if has_styles && !plain => {
+                    TextPlace::Rendered { markdown: Markdown::default(), is_data: false }
+                }
                 (true, true) => TextPlace::Terminal,
                 (true, false) => TextPlace::Output,
             },
@@ -80,21 +91,35 @@ impl Screen {
         warning.map_or(Ok(()), |warning| self.remark(&format!("warning: {warning}")))
     }
 
-    pub(super) fn reasoning(&mut self, text: &str) {
-        if self.shows_reasoning {
-            self.last = Shown::Reasoning;
-            self.aside(&shown(text));
+    /// An answer begins, which is data, as a schema's is, or a text that may have Markdown.
+    pub(super) fn begin(&mut self, is_data: bool) {
+        if let TextPlace::Rendered { is_data: is_set, .. } = &mut self.text {
+            *is_set = is_data;
         }
     }
 
+    pub(super) fn reasoning(&mut self, text: &str) -> io::Result<()> {
+        if self.shows_reasoning {
+            self.show_held()?;
+            self.last = Shown::Reasoning;
+            self.aside(&shown(text));
+        }
+        Ok(())
+    }
+
     pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
-        if self.text == TextPlace::Nowhere || text.is_empty() {
+        if !self.shows_text() || text.is_empty() {
             return Ok(());
         }
         self.end_reasoning();
         let line = if text.ends_with('\n') { Shown::Line } else { Shown::Text };
         (self.last, self.has_text) = (line, true);
-        if self.text == TextPlace::Terminal { write(shown(text).as_bytes()) } else { write(text.as_bytes()) }
+        match &mut self.text {
+            TextPlace::Nowhere => Ok(()),
+            TextPlace::Rendered { markdown, is_data: false } => write(markdown.feed(&shown(text)).as_bytes()),
+            TextPlace::Rendered { .. } | TextPlace::Terminal => write(shown(text).as_bytes()),
+            TextPlace::Output => write(text.as_bytes()),
+        }
     }
 
     /// Another message begins.
@@ -113,10 +138,19 @@ impl Screen {
 
     /// Ends the line that the answer is on.
     pub(in crate::cli) fn end(&mut self) -> io::Result<()> {
+        self.show_held()?;
         self.end_reasoning();
         let is_open = std::mem::replace(&mut self.last, Shown::Line) == Shown::Text;
         self.has_text = false;
         if is_open { write(b"\n") } else { Ok(()) }
+    }
+
+    /// Shows what of a line of Markdown was held back.
+    fn show_held(&mut self) -> io::Result<()> {
+        match &mut self.text {
+            TextPlace::Rendered { markdown, .. } => write(markdown.end().as_bytes()),
+            _ => Ok(()),
+        }
     }
 
     /// Ends reasoning, which must be on the screen before text that follows it.

@@ -103,7 +103,12 @@ impl StoreArguments {
 
     fn sqlite(&self, file: &Path) -> Result<Opened, OpenError> {
         let store = Sqlite::open(file, &self.options(self.limits.0.bounds.clone()))?;
-        Ok((Some(Arc::new(store)), format!("sqlite:{}", file.display())))
+        let days = self.limits.0.bounds.unused.as_secs().div_ceil(24 * 60 * 60);
+        let place = format!(
+            "sqlite:{} (prompts and answers, {days} days after their last use; --store none keeps nothing)",
+            file.display()
+        );
+        Ok((Some(Arc::new(store)), place))
     }
 
     fn memory(&self) -> anyhow::Result<Opened> {

@@ -152,7 +152,7 @@ fn parser_giving_up_is_reported_and_never_quoted() {
     let steps = [Step::Fault(format!("secret{}\nmore", "x".repeat(500)))];
     let (_, end, turn) = run(scripted(settings, steps), &["a"], FinishReason::Stop);
     let fault = turn.fault().unwrap();
-    let reason = "it gave up, in 511 bytes of its own words";
+    let reason = "it gave up with a message of 511 bytes";
     assert_eq!((&*fault.parser, &*fault.reason, fault.words.len()), ("test", reason, 200));
     let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
     assert!(failure.message.contains("test") && !failure.message.contains("secret"), "{}", failure.message);

@@ -10,3 +10,5 @@ mod memory;
 mod steer;
 mod stored;
 mod upgrade;
+
+pub(crate) use engine::Scripted;

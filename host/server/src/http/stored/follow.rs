@@ -18,6 +18,7 @@ use crate::state::store_error::{refusal, store};
 use accounts::{Account, Principal};
 use api::error::{ApiError, not_stored};
 use api::event_buffer::EventBuffer;
+use api::event_names::EventNames;
 use api::frames::Frames;
 use api::responses::stored::push;
 use api::responses::{Ending, FoldedLog};
@@ -37,13 +38,14 @@ pub(crate) struct Followed {
 }
 
 /// The stream of a background response's events behind number `after`, from the first on without
-/// one; deltas are padded if the client wants them so (`pad`). A client that takes nothing for too
-/// long is disconnected.
+/// one; deltas are padded if the client wants them so (`pad`), and events have the `names` that it knows. A
+/// client that takes nothing for too long is disconnected.
 pub(crate) fn follow(
     app: &App,
     mut response: Followed,
     after: Option<u64>,
     pad: bool,
+    names: EventNames,
     disconnect: Option<Disconnect>,
 ) -> Response {
     // Events wait in the store, so a reader that takes none holds one read's.
@@ -63,7 +65,7 @@ pub(crate) fn follow(
         _account: account,
     };
     app.tasks.spawn(follower.run(log));
-    event_stream(SseBody::new(reader, Frames::new(true), &app.limits.http))
+    event_stream(SseBody::new(reader, Frames::new(true).named(names), &app.limits.http))
 }
 
 struct Follower {

@@ -46,7 +46,7 @@ pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker)
     }
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
     let followed = Followed { owner: asker.owner(), id, object: request.object.get().into() };
-    Ok(follow(&app, followed, after, pad, asker.disconnect.clone()))
+    Ok(follow(&app, followed, after, pad, asker.names, asker.disconnect.clone()))
 }
 
 /// Reads a response, with the account that has paid for it before.

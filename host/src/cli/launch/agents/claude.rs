@@ -12,6 +12,8 @@ fn tell(Endpoint { url, model, context }: &Endpoint) -> Told {
         ("ANTHROPIC_API_KEY", text("")),
         // A line at the head of each prompt that differs each time: no prefix would be cached.
         ("CLAUDE_CODE_ATTRIBUTION_HEADER", text("0")),
+        // How many tokens are left, which stands in each prompt anew.
+        ("CLAUDE_CODE_TOTAL_TOKENS_REMINDER", text("off")),
     ];
     let roles = [
         "ANTHROPIC_MODEL",
