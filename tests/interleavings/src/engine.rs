@@ -11,7 +11,7 @@ use loom::thread;
 use crate::device_lock::DeviceLock;
 use crate::error::SubmitError;
 use crate::explore;
-use crate::generation::{Step, StepStream};
+use crate::generation::{StepOutput, StepStream};
 use crate::inbox::Inbox;
 use crate::notify::Notify;
 use crate::outlet::{Inlet, Outlet, outlet};
@@ -106,7 +106,7 @@ fn generate(mut out: Outlet, notify: &Notify, steps: usize) -> bool {
             }
             notify.wait(None);
         }
-        out.send(Step { number, finish: (number + 1 == steps).then_some(()) });
+        out.send(StepOutput { number, finish: (number + 1 == steps).then_some(()) });
     }
     true
 }

@@ -5,12 +5,12 @@ use std::task::{Context, Poll};
 use crate::error::SubmitError;
 
 #[derive(Debug, Default)]
-pub(crate) struct Step {
+pub(crate) struct StepOutput {
     pub(crate) number: usize,
     pub(crate) finish: Option<()>,
 }
 
-impl Step {
+impl StepOutput {
     pub(crate) fn is_empty(&self) -> bool {
         self.number == 0 && self.finish.is_none()
     }
@@ -22,5 +22,5 @@ impl Step {
 
 pub(crate) trait StepStream {
     fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>>;
-    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<StepOutput>>;
 }
