@@ -180,9 +180,14 @@ impl AnswerContext {
     }
 
     /// A generation whose steps are recorded, if the answer is.
-    pub(crate) fn recording(&self, generation: Generation, number: GenerationNumber) -> Generation {
+    pub(crate) fn recording(
+        &self,
+        generation: Generation,
+        GenerationNumber(number): GenerationNumber,
+        dropped: usize,
+    ) -> Generation {
         match self.recorder() {
-            Some(recorder) => record::recorded(generation, number.0, recorder.clone()),
+            Some(recorder) => record::recorded(generation, number, dropped, recorder.clone()),
             None => generation,
         }
     }

@@ -103,8 +103,8 @@ pub struct TurnStream {
     cut: Option<Box<ReasoningCut>>,
     /// The cut under way.
     cutting: Option<BoxFuture<'static, Option<Generation>>>,
-    /// Whether tokens behind the budget of reasoning were left out, for a cut.
-    is_cut: bool,
+    /// Number of tokens behind the budget of reasoning that were left out, for a cut, if that is to come.
+    left_out: Option<usize>,
 }
 
 impl TurnStream {
@@ -133,7 +133,7 @@ impl TurnStream {
             fault: None,
             cut: None,
             cutting: None,
-            is_cut: false,
+            left_out: None,
             state: State::Waiting(Box::new(parser)),
         }
     }
@@ -224,7 +224,7 @@ impl TurnStream {
         let Some(cutting) = &mut self.cutting else { return true };
         let cut = cutting.await;
         self.cutting = None;
-        let is_needed = std::mem::take(&mut self.is_cut);
+        let is_needed = self.left_out.take().is_some();
         match cut {
             Some(generation) => self.generation = generation,
             None if is_needed => return false,
@@ -242,7 +242,7 @@ impl TurnStream {
         let is_asked = self.context.0.reasoning().look(turn.is_reasoning(), can_be_asked);
         let Some(cut) = &mut self.cut else { return };
         if (is_asked || cut.is_due(turn)) && self.text.is_whole() {
-            self.cutting = Some(cut.begin(self.context.clone()));
+            self.cutting = Some(cut.begin(self.context.clone(), self.left_out.unwrap_or(0)));
         }
     }
 
@@ -298,7 +298,7 @@ impl TurnStream {
         if flow == Flow::Stop {
             return Some(self.finish(FinishReason::Stop, None, out));
         }
-        if self.is_cut {
+        if self.left_out.is_some() {
             return None;
         }
         self.usage.output_tokens += count(step.untold_tokens);
@@ -333,15 +333,17 @@ impl TurnStream {
         let State::Running(turn) = &mut self.state else { return flow };
         let counts = self.cut.as_ref().is_some_and(|cut| cut.counts_tokens());
         let size = if counts || turn.may_end_early() { 1 } else { tokens.len().max(1) };
+        let mut left = tokens.len();
         for tokens in tokens.chunks(size) {
             if flow == Flow::Stop {
                 break;
             }
             let is_due = self.cut.as_ref().is_some_and(|cut| cut.is_due(turn));
             if counts && is_due && self.text.is_whole() {
-                self.is_cut = true;
+                self.left_out = Some(left);
                 break;
             }
+            left -= tokens.len();
             self.usage.output_tokens += count(tokens.len());
             if let Some(raw) = &mut self.tokens {
                 raw.step(tokens);

@@ -102,10 +102,11 @@ impl ReasoningCut {
     }
 
     /// Begins the sequence that goes on behind the reasoning's end, which its first step has; none
-    /// where the end may not come yet. Its mask is advanced on a thread of its own.
+    /// where the end may not come yet. The last `dropped` tokens of the step before aren't told. Its mask is advanced on a thread of its own.
     pub(super) fn begin(
         &mut self,
         (context, number): (AnswerContext, GenerationNumber),
+        dropped: usize,
     ) -> BoxFuture<'static, Option<Generation>> {
         self.left -= 1;
         let end = Arc::clone(&self.rule.end);
@@ -130,7 +131,7 @@ impl ReasoningCut {
             let rest = rest.inspect_err(|error| tracing::warn!(%error, "reasoning can't be ended")).ok()?;
             let tokens = end.iter().map(|id| Token { id: *id, logprobs: None }).collect();
             let first = Some(StepOutput { tokens, ..StepOutput::default() });
-            Some(context.recording(Generation::new(Resumed { first, rest, prompt }), number))
+            Some(context.recording(Generation::new(Resumed { first, rest, prompt }), number, dropped))
         }
         .boxed()
     }

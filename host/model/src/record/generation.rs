@@ -9,9 +9,15 @@ use super::line::{Line, StepLine};
 use super::playback::{Playback, RecordedInput};
 use super::recorder::Recorder;
 
-/// A generation whose steps are recorded when they are taken.
-pub(crate) fn recorded(generation: Generation, number: u32, recorder: Recorder) -> Generation {
-    Generation::new(Recorded { generation, number, recorder })
+/// A generation whose steps are recorded when they are taken. It goes on behind one of which the last
+/// `dropped` tokens are no part of the turn.
+pub(crate) fn recorded(
+    generation: Generation,
+    number: u32,
+    dropped: usize,
+    recorder: Recorder,
+) -> Generation {
+    Generation::new(Recorded { generation, number, dropped, recorder })
 }
 
 /// The generation of this number as it was recorded.
@@ -27,6 +33,8 @@ pub(crate) fn resumed(first: Vec<StepOutput>, rest: Generation) -> Generation {
 struct Recorded {
     generation: Generation,
     number: u32,
+    /// What the next line says of the one before.
+    dropped: usize,
     recorder: Recorder,
 }
 
@@ -39,7 +47,8 @@ impl StepStream for Recorded {
         let polled = std::pin::pin!(self.generation.next()).as_mut().poll(cx);
         if let Poll::Ready(step) = &polled {
             let line = StepLine::of(self.recorder.tick(), self.number, step.as_ref());
-            self.recorder.line(&Line::Step(line));
+            let dropped = std::mem::take(&mut self.dropped);
+            self.recorder.line(&Line::Step(StepLine { dropped, ..line }));
         }
         polled
     }

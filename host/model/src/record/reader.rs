@@ -1,6 +1,6 @@
 //! Reads a record's file. It may come from anybody: it is bounded, and each error is one line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -71,6 +71,8 @@ struct Reading<'a> {
     is_parsed: bool,
     /// Tokens so far.
     tokens: usize,
+    /// The last step of each generation: its index among the record's lines.
+    steps: HashMap<u32, usize>,
 }
 
 impl Record {
@@ -81,7 +83,7 @@ impl Record {
     pub fn load(path: &Path) -> Result<Self, RecordError> {
         let mut left = MEMORY_BYTES;
         let mut pay = |bytes| left.checked_sub(bytes).map(|rest| left = rest).is_some();
-        let read = Reading { pay: &mut pay, is_parsed: false, tokens: 0 };
+        let read = Reading { pay: &mut pay, is_parsed: false, tokens: 0, steps: HashMap::new() };
         let read = open(path).and_then(|file| read.record(file));
         read.map_err(|reason| RecordError { file: path.display().to_string(), reason })
     }
@@ -92,7 +94,7 @@ impl Record {
     /// # Errors
     /// As of [`Self::load`], in one line; `pay` refuses; or there are more tokens than are parsed.
     pub fn load_to_parse(path: &Path, pay: &mut dyn FnMut(usize) -> bool) -> Result<Self, String> {
-        Reading { pay, is_parsed: true, tokens: 0 }.record(open(path)?)
+        Reading { pay, is_parsed: true, tokens: 0, steps: HashMap::new() }.record(open(path)?)
     }
 
     /// As [`Self::load_to_parse`], of a record that is in memory.
@@ -100,7 +102,7 @@ impl Record {
     /// # Errors
     /// The same.
     pub fn read_to_parse(bytes: &[u8], pay: &mut dyn FnMut(usize) -> bool) -> Result<Self, String> {
-        Reading { pay, is_parsed: true, tokens: 0 }.record(bytes)
+        Reading { pay, is_parsed: true, tokens: 0, steps: HashMap::new() }.record(bytes)
     }
 
     fn add(&mut self, line: Line) -> Result<(), &'static str> {
@@ -151,7 +153,8 @@ impl Reading<'_> {
             }
             self.pay(&text)?;
             let line = serde_json::from_slice(&text).map_err(|error| format!("line {number}: {error}"))?;
-            let added = self.check(&line).and_then(|()| record.add(line).map_err(str::to_owned));
+            let checked = self.check(&line).and_then(|()| self.take_back(&mut record, &line));
+            let added = checked.and_then(|()| record.add(line).map_err(str::to_owned));
             added.map_err(|error| format!("line {number}: {error}"))?;
         }
         Ok(record)
@@ -160,6 +163,24 @@ impl Reading<'_> {
     fn pay(&mut self, line: &[u8]) -> Result<(), String> {
         let refusal = || format!("its lines take more than {} MiB of memory", MEMORY_BYTES >> 20);
         (self.pay)(line_weight(line)).then_some(()).ok_or_else(refusal)
+    }
+
+    /// Takes from the generation's step before a line what the line says is no part of the turn.
+    fn take_back(&mut self, record: &mut Record, line: &Line) -> Result<(), String> {
+        let Line::Step(step) = line else { return Ok(()) };
+        let before = self.steps.insert(step.generation, record.lines.len());
+        if step.dropped == 0 {
+            return Ok(());
+        }
+        let Some(Line::Step(before)) = before.and_then(|at| record.lines.get_mut(at)) else {
+            return Err("it drops tokens of no step".to_owned());
+        };
+        let kept = before.ids.len().checked_sub(step.dropped);
+        let kept = kept.ok_or("it drops more tokens than the step before has")?;
+        before.ids.truncate(kept);
+        before.logprobs.truncate(kept);
+        (before.finish, before.stop_logprobs) = (None, None);
+        Ok(())
     }
 
     /// Checks that a line's tokens may be parsed.

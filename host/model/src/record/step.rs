@@ -23,6 +23,7 @@ impl StepLine {
             prompt: step.prompt_tokens.iter().map(|token| (token.id, logprobs(token))).collect(),
             cached: step.cached_tokens,
             untold: step.untold_tokens,
+            dropped: 0,
             finish: step.finish.as_ref().map(finish),
             stop_logprobs: step.stop_logprobs.as_deref().map(written),
         }

@@ -67,7 +67,7 @@ impl Served {
         } else {
             self.source.submit(request, conversation)?
         };
-        Ok(if forks { record::resumed(first, generation) } else { context.recording(generation, number) })
+        Ok(if forks { record::resumed(first, generation) } else { context.recording(generation, number, 0) })
     }
 
     /// Records a generation, if its answer is recorded.

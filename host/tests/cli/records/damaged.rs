@@ -100,6 +100,10 @@ fn what_is_no_record_of_this_version_is_refused() {
     assert!(other(&all[1..]).contains("its first line is no head"));
     assert!(other(&[&all[..1], &[json!({"riddle": 1})]].concat()).contains("line 2: unknown variant"));
     assert!(other(&[&all[..1], &all[..1]].concat()).contains("line 2: there is a second head"));
+    for (generation, dropped, why) in [(7, 1, "drops tokens of no step"), (0, 99, "drops more tokens than")] {
+        let step = json!({"step": {"ms": 0, "generation": generation, "ids": [], "dropped": dropped}});
+        assert!(other(&[&all[..all.len() - 1], &[step]].concat()).contains(why));
+    }
     for bytes in [&b"{}\n"[..], b"\x28\xb5\x2f\xfdxxxxxxxx", &[0; 100]] {
         std::fs::write(&path, bytes).unwrap();
         assert!(refusal(&path).contains("wrong.slrec: it "), "{bytes:?}");

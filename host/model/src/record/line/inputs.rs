@@ -23,6 +23,10 @@ pub struct StepLine {
     /// Number of tokens that an upstream engine counts and doesn't tell.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untold: usize,
+    /// Number of the last tokens of the generation's line before this one which are no part of the turn, as
+    /// little as its end: the reasoning was cut short before them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: usize,
     /// Why the generation ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishLine>,

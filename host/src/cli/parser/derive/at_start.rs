@@ -71,7 +71,8 @@ pub(in crate::cli) async fn derive_missing(models: &Models, maker: ParserMaker) 
                     runtime.block_on(install(&model, &maker, table, &why));
                 }
                 Err(reason) => {
-                    tracing::warn!(
+                    // That calls go out as text was a warning of the start.
+                    tracing::info!(
                         model = &*model.label(),
                         reason,
                         "no parser derived: calls go out as text"
