@@ -2,7 +2,7 @@
 //! parser for it.
 //!
 //! Invariant: the format has to predict probes that it wasn't inferred from; a probe that it misses
-//! is a refusal, which names it. Called by `host parser derive`.
+//! is a refusal, which names it. Called by `host parser derive`, and by a start where no parser fits.
 
 mod align;
 mod cases;
