@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::anyhow;
 use engine::SpeculationOptions;
 use model::{CallForm, EngineChoice, KvCacheBytes, ModelOptions, Pin, SharedOptions, default_name};
-use parsers::ParserLimits;
 use remote::RemoteLimits;
 use turn::{DraftCalls, FaultPolicy};
 
@@ -15,7 +14,6 @@ use super::cache;
 use super::drafts::DraftArgument;
 use super::engines::EngineArguments;
 use super::load::LoadArguments;
-use super::parser::ParserMaker;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
 use super::settings_file;
 use super::values::{budget, call_form, fault_policy, key_value, number, parsed, speculation, text};
@@ -124,10 +122,9 @@ impl ModelArguments {
         self.model.retain(|given| given.model.is_some() || !names.contains(&given.value));
     }
 
-    /// What makes parsers for models that no other one reads.
-    pub(super) fn parser_maker(&self, limits: &ParserLimits) -> ParserMaker {
-        let (cache, plugins) = (self.parser_cache(), self.plugins.clone());
-        ParserMaker { cache, plugins, limits: limits.clone() }
+    /// Folder of parsers.
+    pub(super) fn plugins(&self) -> &Path {
+        &self.plugins
     }
 
     /// Folder for compiled parsers; `None` if they aren't cached.

@@ -14,7 +14,7 @@ use super::ending::{StopSignals, run_until_stopped};
 use super::listen::listen;
 use super::load::with_switch;
 use super::log::log_to_stderr;
-use super::parser::derive_missing;
+use super::parser::{ParserMaker, derive_missing};
 use super::progress::LoadingLine;
 use super::reload::{LEAST_LEVEL, Reload, Running};
 use super::serve_arguments::ServeArguments;
@@ -75,7 +75,12 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
     let show = &mut |model: &str, progress: LoadProgress<'_>| line.show(model, progress);
     let load = || Models::load(&first, &others, &shared, &limits.model, show);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
-    derive_missing(&models, arguments.models.parser_maker(&limits.model.parser)).await;
+    let maker = ParserMaker {
+        cache: arguments.models.parser_cache(),
+        plugins: arguments.models.plugins().to_owned(),
+        limits: limits.model.parser.clone(),
+    };
+    derive_missing(&models, maker).await;
     if records.is_some() {
         // The digests of files are made once.
         models.iter().for_each(|model| drop(model.record_line()));

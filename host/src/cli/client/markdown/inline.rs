@@ -6,7 +6,7 @@ use super::{CODE, LONGEST_SPAN, styled};
 
 /// Most marks of emphasis, which then is strong and slanted. Two `_` are of names, as in `__init__`.
 const MOST_STARS: usize = 3;
-const MOST_LINES: usize = 1;
+const MOST_UNDERSCORES: usize = 1;
 
 /// What a line goes on with. Lengths are in bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub(super) fn render(text: &str, span: &Span, style: Style, out: &mut String) {
 
 /// Whether marks between these characters begin emphasis: not those of `2**3` or `a_b`.
 fn opens(mark: char, marks: usize, before: Option<char>, next: char) -> bool {
-    marks <= if mark == '_' { MOST_LINES } else { MOST_STARS }
+    marks <= if mark == '_' { MOST_UNDERSCORES } else { MOST_STARS }
         && !next.is_whitespace()
         && !before.is_some_and(|before| before.is_ascii_alphanumeric())
 }

@@ -1,3 +1,5 @@
+//! Markdown on a terminal: every chunking shows the same, and no text is lost.
+
 use super::Markdown;
 
 const PAGE: &str = "# Title *one*\n\nA **bold `code` word**, _slanted_ and ***both***.\n\n- item `a*b*c`\n  * under **it**\n1. first\n\
