@@ -11,6 +11,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::error::McpError;
+use super::metrics::TOOL_FLOODS;
 use super::values::ValueCounter;
 use crate::limits::McpLimits;
 
@@ -117,7 +118,7 @@ impl Allowance {
         let is_flood = matches!(why, McpError::Flooded(_));
         if self.violation.set(why).is_ok() && is_flood {
             let label = Arc::clone(&self.label);
-            metrics::counter!("sluice_tool_floods_total", "server" => label).increment(1);
+            metrics::counter!(TOOL_FLOODS.name(), "server" => label).increment(1);
         }
         self.ended.cancel();
     }

@@ -17,6 +17,7 @@ mod error;
 mod http;
 mod limits;
 mod metered_client;
+mod metrics;
 mod output;
 mod request_url;
 mod screen;
@@ -30,6 +31,7 @@ pub use config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTr
 pub use config_file::ConfigError;
 pub use error::McpError;
 pub use limits::McpLimits;
+pub use metrics::METRICS;
 pub use request_url::{RequestUrls, UrlError};
 pub use server::{McpServer, McpTool};
 pub use servers::{McpServers, RequestServerError};

@@ -13,6 +13,7 @@ use super::client::{Connection, size};
 use super::config::{Approval, Endpoint, ServerConfig};
 use super::endpoint::HttpEndpoint;
 use super::error::McpError;
+use super::metrics::{TOOL_CALLS, TOOL_FLOODS};
 use super::{http, output, stdio};
 use crate::limits::McpLimits;
 use net::printable::MESSAGE_BYTES;
@@ -69,8 +70,7 @@ struct Counted<'a> {
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         let server = Arc::clone(self.server);
-        metrics::counter!("sluice_tool_calls_total", "server" => server, "outcome" => self.outcome)
-            .increment(1);
+        metrics::counter!(TOOL_CALLS.name(), "server" => server, "outcome" => self.outcome).increment(1);
     }
 }
 
@@ -81,10 +81,9 @@ fn outcome(result: &Result<String, McpError>) -> &'static str {
 
 /// Makes the counters of a configured server, so that scrapes have them from the start.
 pub(super) fn register_metrics(server: &str) {
-    let _ = metrics::counter!("sluice_tool_floods_total", "server" => server.to_owned());
+    let _ = metrics::counter!(TOOL_FLOODS.name(), "server" => server.to_owned());
     for outcome in ["completed", "failed", "cancelled"] {
-        let _ =
-            metrics::counter!("sluice_tool_calls_total", "server" => server.to_owned(), "outcome" => outcome);
+        let _ = metrics::counter!(TOOL_CALLS.name(), "server" => server.to_owned(), "outcome" => outcome);
     }
 }
 

@@ -38,7 +38,7 @@ use std::time::Duration;
 pub use engine::{RemoteEngine, RemoteError, RemoteModel};
 pub use kind::EngineKind;
 pub use limits::RemoteLimits;
-pub use metrics::describe;
+pub use metrics::METRICS;
 pub use options::{EngineList, RemoteOptions};
 pub use probe::{PROBE_HEADER, ProbeError};
 

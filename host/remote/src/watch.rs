@@ -11,6 +11,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::facts::Facts;
 use super::load;
+use super::metrics::STATE;
 use super::options::EngineList;
 use super::pool::UpstreamPool;
 use super::probe::{ProbeError, ProbeRequest, probe};
@@ -168,7 +169,7 @@ fn figures(pool: &UpstreamPool) {
     for engine in pool.router.status(Instant::now()) {
         let gauge = |figure: &'static str, value: f64| {
             let (model, upstream) = (Arc::clone(&pool.settings.label), Arc::clone(&engine.name));
-            metrics::gauge!("sluice_upstream", "model_name" => model, "upstream" => upstream, "figure" => figure)
+            metrics::gauge!(STATE.name(), "model_name" => model, "upstream" => upstream, "figure" => figure)
                 .set(value);
         };
         gauge("in_flight", engine.in_flight.into());

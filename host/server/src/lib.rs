@@ -9,6 +9,7 @@ mod inspector;
 mod limits;
 mod page;
 mod page_files;
+pub mod server_metrics;
 mod state;
 pub mod traces;
 mod ws;

@@ -10,6 +10,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use server::server_metrics::LOG_LINES_LOST;
+
 /// Maximum size of log lines that wait for stderr, in bytes; further lines are lost and counted.
 const LOG_BYTES: usize = 1 << 20;
 
@@ -92,7 +94,7 @@ impl LineQueue {
     fn lose(&self, lines: &[u8]) {
         let count = lines.split_inclusive(|byte| *byte == b'\n').count();
         self.lock().lost += count;
-        metrics::counter!("sluice_log_lines_lost_total").increment(count as u64);
+        metrics::counter!(LOG_LINES_LOST.name()).increment(count as u64);
     }
 
     /// Waits until everything is written, for at most `time` once the thread has begun.

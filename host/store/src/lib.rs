@@ -11,6 +11,7 @@ mod chunk;
 mod error;
 mod limits;
 mod records;
+mod reply;
 mod sqlite;
 mod store;
 mod types;
@@ -20,8 +21,9 @@ pub use budget::{Budget, Payer};
 pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
 pub use limits::StoreLimits;
 pub use records::{Evicted, ExportedRecord, Purge, Stats};
+pub use reply::{METRICS, Reply, TRANSACTIONS, register_metrics};
 pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use};
-pub use store::{Reply, Store};
+pub use store::Store;
 pub use types::{
     Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,
     Finished, Items, Lease, Link, Millis, NewCompletion, NewResponse, Order, Owner, Page, Response, Side,

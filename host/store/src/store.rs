@@ -4,17 +4,12 @@
 //! Invariant: nothing of one owner is visible to another; foreign ids are
 //! [`StoreError::NotFound`](crate::StoreError::NotFound) like unknown ones.
 
-use std::pin::Pin;
-
 use crate::records::{Evicted, ExportedRecord, Purge, Stats};
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Finished,
-    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Response, Result, StoredConversation,
+    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Reply, Response, StoredConversation,
     StoredItem, Target,
 };
-
-/// The answer of a transaction, when polled.
-pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// Responses, conversations and event logs. What is read for somebody is paid for by a [`Budget`] before
 /// it is read; one that can't is [`StoreError::Unpaid`](crate::StoreError::Unpaid).

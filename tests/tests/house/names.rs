@@ -1,10 +1,13 @@
 //! One word, one meaning: a public type's name stands for one type in all crates, so that a reader
-//! who knows it from one room isn't misled in another.
+//! who knows it from one room isn't misled in another. A metric's name is said at one place, which
+//! whoever looks for it finds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use super::modules::{Modules, product_crates, read_crate};
+use super::tokens::product_tokens;
 
 /// Names of public types that several modules define, each with their files.
 fn ambiguous<'a>(crates: impl Iterator<Item = &'a Modules>) -> BTreeMap<&'a str, Vec<&'a str>> {
@@ -51,4 +54,39 @@ fn a_name_with_two_meanings_is_found_where_both_are_public() {
     let crates = files.map(|(name, _)| read_crate(folder.path(), &folder.path().join(name)));
     let both = vec!["one.rs", "two.rs"];
     assert_eq!(ambiguous(crates.iter()), BTreeMap::from([("Event", both.clone()), ("Near", both)]));
+}
+
+/// How often each metric of this server's own is named in `source`.
+fn count_metrics(source: &str, named: &mut BTreeMap<String, usize>) {
+    let is_name = |name: &str| {
+        name.starts_with("sluice_") && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    let strings =
+        product_tokens(source).into_iter().filter_map(|token| token.strip_prefix('"')?.strip_suffix('"'));
+    for name in strings.filter(|name| is_name(name)) {
+        *named.entry(name.to_owned()).or_default() += 1;
+    }
+}
+
+#[test]
+fn a_metrics_name_is_said_once() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the repository");
+    let crates = product_crates();
+    let files = crates.iter().flat_map(|(_, modules)| modules.values()).map(|module| &module.file);
+    let mut named = BTreeMap::new();
+    for file in files.collect::<BTreeSet<_>>() {
+        count_metrics(&fs::read_to_string(repository.join(file)).expect("a file"), &mut named);
+    }
+    assert!(named.len() > 30, "only {} metrics were found", named.len());
+    named.retain(|_, times| *times > 1);
+    assert!(named.is_empty(), "say these once, with `system::declare_metrics`: {named:#?}");
+}
+
+#[test]
+fn a_metric_that_is_said_twice_is_counted() {
+    let mut named = BTreeMap::new();
+    let source = r#"declare! { counter A = "sluice_a", "sluice_a is help"; } fn f() { count("sluice_a"); } // "sluice_a"
+        #[cfg(test)] mod tests { const A: &str = "sluice_a"; }"#;
+    count_metrics(source, &mut named);
+    assert_eq!(named, BTreeMap::from([("sluice_a".to_owned(), 2)]));
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::observe::names::{DROPPED_CALLS, MALFORMED_ARGUMENTS, PARSER_FAULTS};
 use contract::Fault;
 
 pub(super) fn report_fault(model: &Arc<str>, fault: &Fault) {
     let (label, parser) = (Arc::clone(model), fault.parser.to_string());
-    metrics::counter!("sluice_parser_faults_total", "model_name" => label, "parser" => parser).increment(1);
+    metrics::counter!(PARSER_FAULTS.name(), "model_name" => label, "parser" => parser).increment(1);
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
@@ -15,7 +16,7 @@ pub(super) fn report_fault(model: &Arc<str>, fault: &Fault) {
 /// them.
 pub(super) fn report_malformed(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_malformed_arguments_total", "model_name" => Arc::clone(model))
+        metrics::counter!(MALFORMED_ARGUMENTS.name(), "model_name" => Arc::clone(model))
             .increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools with arguments that are no JSON");
     }
@@ -24,8 +25,7 @@ pub(super) fn report_malformed(model: &Arc<str>, calls: u32) {
 /// Counts and logs calls that the model wrote although the request forbids them.
 pub(super) fn report_dropped(model: &Arc<str>, calls: u32) {
     if calls > 0 {
-        metrics::counter!("sluice_dropped_calls_total", "model_name" => Arc::clone(model))
-            .increment(calls.into());
+        metrics::counter!(DROPPED_CALLS.name(), "model_name" => Arc::clone(model)).increment(calls.into());
         tracing::warn!(%model, calls, "the model called tools although tool_choice is none: the calls were dropped");
     }
 }

@@ -7,10 +7,9 @@
 
 mod gaps;
 mod model_metrics;
-mod names;
+pub mod names;
 mod turn_meter;
 
 pub use gaps::GapHistogram;
 pub use model_metrics::{FinishedReason, ModelMetrics};
-pub use names::{MetricName, describe, set_prefix};
 pub(crate) use turn_meter::TurnMeter;

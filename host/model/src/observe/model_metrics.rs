@@ -7,7 +7,8 @@ use std::time::Duration;
 use metrics::{Counter, Histogram, counter, histogram};
 
 use super::gaps::GapHistogram;
-use super::names::MetricName;
+use super::names;
+use system::metric::Metric;
 use turn::{TurnEnd, TurnFailure};
 
 /// How a turn ended, in vLLM's words.
@@ -74,25 +75,25 @@ pub struct ModelMetrics {
 impl ModelMetrics {
     /// Metrics of the model that is called `label`, each with the value 0 from now on.
     pub fn new(label: Arc<str>) -> Self {
-        let count = |name: MetricName| counter!(name.full(), "model_name" => Arc::clone(&label));
-        let times = |name: MetricName| histogram!(name.full(), "model_name" => Arc::clone(&label));
+        let count = |metric: Metric| counter!(metric.name(), "model_name" => Arc::clone(&label));
+        let times = |metric: Metric| histogram!(metric.name(), "model_name" => Arc::clone(&label));
         let finished = FinishedReason::ALL.map(|reason| {
-            counter!(MetricName::SUCCESS.full(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
+            counter!(names::SUCCESS.name(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
         });
         Self {
-            prompt_tokens: count(MetricName::PROMPT_TOKENS),
-            generation_tokens: count(MetricName::GENERATION_TOKENS),
-            cache_queries: count(MetricName::CACHE_QUERIES),
-            cache_hits: count(MetricName::CACHE_HITS),
-            queue_time: times(MetricName::QUEUE_TIME),
-            prefill_time: times(MetricName::PREFILL_TIME),
-            decode_time: times(MetricName::DECODE_TIME),
-            prompt_length: times(MetricName::PROMPT_LENGTH),
-            generation_length: times(MetricName::GENERATION_LENGTH),
+            prompt_tokens: count(names::PROMPT_TOKENS),
+            generation_tokens: count(names::GENERATION_TOKENS),
+            cache_queries: count(names::CACHE_QUERIES),
+            cache_hits: count(names::CACHE_HITS),
+            queue_time: times(names::QUEUE_TIME),
+            prefill_time: times(names::PREFILL_TIME),
+            decode_time: times(names::DECODE_TIME),
+            prompt_length: times(names::PROMPT_LENGTH),
+            generation_length: times(names::GENERATION_LENGTH),
             gaps: GapHistogram::default(),
             finished,
-            first_token: times(MetricName::FIRST_TOKEN),
-            latency: times(MetricName::LATENCY),
+            first_token: times(names::FIRST_TOKEN),
+            latency: times(names::LATENCY),
             label,
             is_counted: true,
         }
@@ -151,7 +152,7 @@ impl ModelMetrics {
             return;
         }
         let (model, parser) = (|| Arc::clone(&self.label), || parser.to_owned());
-        counter!("sluice_parser_calls_total", "model_name" => model(), "parser" => parser()).increment(calls);
-        histogram!("sluice_parsing_seconds", "model_name" => model(), "parser" => parser()).record(time);
+        counter!(names::PARSER_CALLS.name(), "model_name" => model(), "parser" => parser()).increment(calls);
+        histogram!(names::PARSING.name(), "model_name" => model(), "parser" => parser()).record(time);
     }
 }

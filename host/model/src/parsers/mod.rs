@@ -34,6 +34,7 @@ use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
 use super::shipped::{find_parser, is_parser_name, parser_names};
+use crate::observe::names::PARSER_RELOADS;
 use argument::ParserArgument;
 use bad_files::BadFiles;
 use loader::{Loader, ParserChoice, ParserOffer};
@@ -239,8 +240,7 @@ impl Parsers {
     fn publish(&self, report: ParserReport) -> ParserReport {
         log(&self.model, &report);
         let (model, result) = (Arc::clone(&self.model), report.last_load.result.name());
-        metrics::counter!("sluice_parser_reloads_total", "model_name" => model, "result" => result)
-            .increment(1);
+        metrics::counter!(PARSER_RELOADS.name(), "model_name" => model, "result" => result).increment(1);
         *self.report.write().unwrap_or_else(PoisonError::into_inner) = report;
         self.loaded.notify_waiters();
         self.report()

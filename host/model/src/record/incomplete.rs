@@ -1,7 +1,7 @@
 //! Count of records that lack something, for metrics: whoever relies on records sees that they are
 //! none to rely on.
 
-const NAME: &str = "sluice_records_incomplete_total";
+use crate::observe::names::INCOMPLETE_RECORDS;
 
 /// Why a record is cut off, missing, or lacks lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +27,13 @@ impl Incomplete {
 
     /// Counts a record.
     pub(super) fn count(self) {
-        metrics::counter!(NAME, "reason" => self.reason()).increment(1);
+        metrics::counter!(INCOMPLETE_RECORDS.name(), "reason" => self.reason()).increment(1);
     }
 }
 
-/// Describes the metric, and makes it with the value 0.
-pub fn describe() {
-    metrics::describe_counter!(NAME, "Records that are cut off or missing, or lack lines, by reason.");
+/// Makes the metric with the value 0.
+pub fn register_metric() {
     for reason in Incomplete::ALL {
-        metrics::counter!(NAME, "reason" => reason.reason()).increment(0);
+        metrics::counter!(INCOMPLETE_RECORDS.name(), "reason" => reason.reason()).increment(0);
     }
 }

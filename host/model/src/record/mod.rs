@@ -28,7 +28,7 @@ mod writer;
 pub(crate) use digests::FileDigests;
 pub use folder::EXTENSION;
 pub(crate) use generation::{played, recorded, resumed};
-pub use incomplete::describe;
+pub use incomplete::register_metric;
 pub use playback::{Playback, RecordedInput};
 pub use raw_output::RawOutput;
 pub use reader::{MAGIC, PARSED_STEP, Record, RecordError};

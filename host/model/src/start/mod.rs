@@ -26,6 +26,7 @@ use super::served::Served;
 use super::text::StreamText;
 use super::traced_prompt::TracedPrompt;
 use crate::observe::TurnMeter;
+use crate::observe::names::TRUNCATED_MESSAGES;
 use accounts::{Caller, Principal};
 use prompt::{
     Author, ChatFormat, ChatMessage, Conversation, Prompt, RenderError, Role, TurnOpening, approximate_bytes,
@@ -207,7 +208,7 @@ impl Served {
             if dropped == 0 {
                 return prompt;
             }
-            metrics::counter!("sluice_truncated_messages_total", "model_name" => Arc::clone(&self.label))
+            metrics::counter!(TRUNCATED_MESSAGES.name(), "model_name" => Arc::clone(&self.label))
                 .increment(dropped as u64);
             // Each round drops at least twice as many parts, so a wrong estimate costs few rounds.
             parts *= 2;

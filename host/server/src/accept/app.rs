@@ -11,7 +11,6 @@ use crate::accept::access::Access;
 use crate::accept::capacity::Capacity;
 use crate::answer::Taps;
 use crate::limits::ServerLimits;
-use crate::state::metered_store::MeteredStore;
 use crate::state::read_places::{self, READS};
 use crate::state::running::Running;
 use crate::traces::TraceExporter;
@@ -107,7 +106,7 @@ impl App {
             limits,
             access,
             check_streams,
-            store: store.map(|store| Arc::new(MeteredStore::new(store)) as Arc<dyn Store>),
+            store: store.inspect(|_| store::register_metrics()),
             records: None,
             taps: None,
             parsing: Semaphore::new(1),

@@ -15,6 +15,7 @@ use http_body_util::BodyExt;
 use crate::accept::app::App;
 use crate::accept::content_encoding::{self, ContentEncoding};
 use crate::limits::{HttpLimits, ServerLimits};
+use crate::server_metrics::OVERDRAWN;
 use accounts::{Account, AccountLimits, Overdrawn, Principal, largest_account};
 use api::error::ApiError;
 use api::limits::RequestLimits;
@@ -264,7 +265,7 @@ pub(crate) fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> 
 
 /// The refusal of a request whose account is overdrawn.
 pub(crate) fn refusal(overdrawn: Overdrawn) -> ApiError {
-    metrics::counter!("sluice_overdrawn_total", "what" => overdrawn.what()).increment(1);
+    metrics::counter!(OVERDRAWN.name(), "what" => overdrawn.what()).increment(1);
     match overdrawn {
         Overdrawn::Cpu { retry_after } => ApiError::rate_limited(retry_after.as_secs() + 1),
         Overdrawn::Memory | Overdrawn::PrincipalMemory => {

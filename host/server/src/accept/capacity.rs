@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::server_metrics::CONNECTIONS_REFUSED;
+
 /// Number of excess connections that are served at a time.
 const EXCESS: usize = 64;
 
@@ -71,7 +73,7 @@ impl Capacity {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Some(ConnectionPlace::new(Admission::Served, Some(permit)));
         }
-        metrics::counter!("sluice_connections_refused_total").increment(1);
+        metrics::counter!(CONNECTIONS_REFUSED.name()).increment(1);
         if self.excess.available_permits() == 0 {
             self.close_oldest();
         }

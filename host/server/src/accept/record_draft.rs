@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::accept::app::App;
 use crate::accept::body::CheckedBody;
 use crate::accept::caller::Caller;
+use crate::server_metrics::PROBES;
 use accounts::Principal;
 use api::Protocol;
 use api::ids::{Clock, IdSeed, Ids};
@@ -74,7 +75,7 @@ impl RecordDraft {
     /// `model` for an answer that another server wants only to see that there is one. Anybody may
     /// say so of a small request, so each is counted.
     pub(crate) fn begin_probe(self, model: Model) -> Model {
-        metrics::counter!("sluice_probes_total", "model_name" => model.label()).increment(1);
+        metrics::counter!(PROBES.name(), "model_name" => model.label()).increment(1);
         model.for_answer(AnswerContext::of_probe(self.seed, self.clock))
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::server_metrics::{SLOW_READERS, STREAM_VIOLATIONS, STREAMS};
 use model::observe::ModelMetrics;
 
 /// The metrics of an answer. While they live, the answer counts as under way.
@@ -14,7 +15,7 @@ pub(crate) struct AnswerFigures {
 impl AnswerFigures {
     /// An answer of this model begins.
     pub(crate) fn begin(model: Arc<ModelMetrics>) -> Self {
-        let under_way = metrics::gauge!("sluice_streams", "model_name" => Arc::clone(model.label()));
+        let under_way = metrics::gauge!(STREAMS.name(), "model_name" => Arc::clone(model.label()));
         under_way.increment(1);
         Self { model, under_way }
     }
@@ -32,13 +33,13 @@ impl AnswerFigures {
     /// A reader took nothing for too long.
     pub(crate) fn slow_reader(&self) {
         let model = Arc::clone(self.model.label());
-        metrics::counter!("sluice_slow_readers_total", "model_name" => model).increment(1);
+        metrics::counter!(SLOW_READERS.name(), "model_name" => model).increment(1);
     }
 
     /// The stream broke the event grammar.
     pub(crate) fn violation(&self) {
         let model = Arc::clone(self.model.label());
-        metrics::counter!("sluice_stream_violations_total", "model_name" => model).increment(1);
+        metrics::counter!(STREAM_VIOLATIONS.name(), "model_name" => model).increment(1);
     }
 
     /// A choice of the answer ended after this time.

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 
+use crate::server_metrics::REQUESTS;
 use api::error::ApiError;
 
 /// Header of hyper's answer that is replaced by the new headers.
@@ -20,8 +21,7 @@ pub(crate) fn answer(written: &[u8]) -> Option<Bytes> {
     }
     let status: u16 = head.get(9..12)?.parse().ok()?;
     let error = ApiError::unreadable_head(status);
-    metrics::counter!("sluice_requests_total", "route" => "(none)", "status" => status.to_string())
-        .increment(1);
+    metrics::counter!(REQUESTS.name(), "route" => "(none)", "status" => status.to_string()).increment(1);
     let id = crate::http::answer::RequestId::random();
     tracing::info!(id = %id.0, status, "refused a head that is no HTTP/1.1 request");
     let body = error.body();

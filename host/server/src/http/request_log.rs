@@ -9,6 +9,7 @@ use axum::response::Response;
 
 use crate::http::answer::RequestId;
 use crate::http::probes::is_probe;
+use crate::server_metrics::REQUESTS;
 
 /// Middleware: logs one line per request, without any of its text.
 pub(crate) async fn log(request: Request, next: Next) -> Response {
@@ -21,7 +22,7 @@ pub(crate) async fn log(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let response = next.run(request).await;
     let status = response.status().as_u16();
-    ::metrics::counter!("sluice_requests_total", "route" => route.clone(), "status" => status.to_string())
+    ::metrics::counter!(REQUESTS.name(), "route" => route.clone(), "status" => status.to_string())
         .increment(1);
     let ms = whole_ms(began.elapsed());
     if is_probe(&route) {

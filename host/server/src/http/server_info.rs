@@ -13,6 +13,7 @@ use crate::http::answer::{is_anthropics, json, refuse, to_json, typed};
 use crate::http::asker::Asker;
 use crate::http::metrics;
 use crate::page::InspectorLink;
+use crate::server_metrics::{GRAMMAR_MEMORY, REQUEST_MEMORY};
 use crate::state::read_places::PLACES;
 use api::catalog::CatalogEntry;
 use api::error::ApiError;
@@ -106,14 +107,12 @@ pub(crate) async fn one_model(
 
 /// Figures for Prometheus.
 pub(crate) async fn scrape(State(app): State<App>) -> Response {
-    let figures = [
-        ("sluice_request_memory_bytes", app.accounts.memory_held()),
-        ("sluice_grammar_bytes", app.models.first().grammar_bytes()),
-    ];
+    let figures =
+        [(REQUEST_MEMORY, app.accounts.memory_held()), (GRAMMAR_MEMORY, app.models.first().grammar_bytes())];
     let of_store = app.store.is_some().then(|| (PLACES, app.reads.of_one()));
-    for (name, figure) in figures.into_iter().chain(of_store) {
+    for (metric, figure) in figures.into_iter().chain(of_store) {
         #[expect(clippy::cast_precision_loss, reason = "metrics are f64; figures below 2^53 are exact")]
-        ::metrics::gauge!(name).set(figure as f64);
+        ::metrics::gauge!(metric.name()).set(figure as f64);
     }
     typed(200, "text/plain; version=0.0.4", Body::from(metrics::render(&app.models)))
 }

@@ -8,7 +8,6 @@
 pub(crate) mod background;
 pub(crate) mod ending;
 pub(crate) mod keeping;
-pub(crate) mod metered_store;
 pub(crate) mod queue;
 pub(crate) mod read_places;
 pub(crate) mod reads;

@@ -5,11 +5,8 @@ use crate::accept::keys::Keys;
 /// Reads at a time: as many as the store has threads for them.
 pub(crate) const READS: usize = 2;
 
-/// Metric of the most reads of one key at a time.
-pub(crate) const PLACES: &str = "sluice_store_key_reads";
-
-pub(crate) fn describe() {
-    metrics::describe_gauge!(PLACES, "Reads of the store that one key may make at a time.");
+system::declare_metrics! {
+    gauge PLACES = "sluice_store_key_reads", "Reads of the store that one key may make at a time.";
 }
 
 /// Most reads of one key at a time: where others have a key, one is left to them.

@@ -18,18 +18,12 @@ const MANY: u32 = 8;
 /// Counting rows takes at most one part in so many of the time.
 const SHARE: u32 = 100;
 
-const BYTES: &str = "sluice_store_bytes";
-const FILE_BYTES: &str = "sluice_store_file_bytes";
-const ROWS: &str = "sluice_store_rows";
-const BACKGROUND: &str = "sluice_background_responses";
-const EVICTED: &str = "sluice_store_evicted_total";
-
-pub(crate) fn describe() {
-    metrics::describe_gauge!(BYTES, "Bytes of everything stored, as they are counted for its bounds.");
-    metrics::describe_gauge!(FILE_BYTES, "Bytes of the store's file that are in use.");
-    metrics::describe_gauge!(ROWS, "Stored responses and conversations.");
-    metrics::describe_gauge!(BACKGROUND, "Background responses, by state.");
-    metrics::describe_counter!(EVICTED, "What was evicted for its age or for space.");
+system::declare_metrics! {
+    gauge BYTES = "sluice_store_bytes", "Bytes of everything stored, as they are counted for its bounds.";
+    gauge FILE_BYTES = "sluice_store_file_bytes", "Bytes of the store's file that are in use.";
+    gauge ROWS = "sluice_store_rows", "Stored responses and conversations.";
+    gauge BACKGROUND = "sluice_background_responses", "Background responses, by state.";
+    counter EVICTED = "sluice_store_evicted_total", "What was evicted for its age or for space.";
 }
 
 /// Keeps the store until the server stops.
@@ -79,20 +73,20 @@ fn jittered(time: Duration) -> Duration {
 #[expect(clippy::cast_precision_loss, reason = "gauges are floats")]
 fn show(stats: &Stats) {
     let bytes: u64 = stats.owners.iter().map(|(_, bytes)| bytes).sum();
-    metrics::gauge!(BYTES).set(bytes as f64);
-    metrics::gauge!(FILE_BYTES).set(stats.file_bytes as f64);
+    metrics::gauge!(BYTES.name()).set(bytes as f64);
+    metrics::gauge!(FILE_BYTES.name()).set(stats.file_bytes as f64);
     for (what, rows) in [
         ("responses", stats.responses),
         ("deleted_responses", stats.kept),
         ("conversations", stats.conversations),
     ] {
-        metrics::gauge!(ROWS, "what" => what).set(rows as f64);
+        metrics::gauge!(ROWS.name(), "what" => what).set(rows as f64);
     }
     for (state, rows) in [("queued", stats.queued), ("running", stats.running_background)] {
-        metrics::gauge!(BACKGROUND, "state" => state).set(rows as f64);
+        metrics::gauge!(BACKGROUND.name(), "state" => state).set(rows as f64);
     }
     let Evicted { responses, conversations, logs } = stats.evicted;
     for (what, count) in [("responses", responses), ("conversations", conversations), ("logs", logs)] {
-        metrics::counter!(EVICTED, "what" => what).absolute(count);
+        metrics::counter!(EVICTED.name(), "what" => what).absolute(count);
     }
 }

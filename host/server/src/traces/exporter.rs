@@ -29,10 +29,10 @@ const TIME: Duration = Duration::from_secs(10);
 /// Time for the last spans when the server ends.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Spans that the collector took.
-pub(crate) const EXPORTED: &str = "sluice_spans_exported_total";
-/// Spans that it didn't take, or that found no place in the queue.
-pub(crate) const LOST: &str = "sluice_spans_lost_total";
+system::declare_metrics! {
+    counter EXPORTED = "sluice_spans_exported_total", "Spans that the collector took.";
+    counter LOST = "sluice_spans_lost_total", "Spans that the collector didn't take, or that found no place to wait.";
+}
 
 enum Message {
     /// Spans of an answer.
@@ -73,8 +73,8 @@ impl TraceExporter {
             url,
             queue,
             waiting: Mutex::new(Some(waiting)),
-            exported: metrics::counter!(EXPORTED),
-            lost: metrics::counter!(LOST),
+            exported: metrics::counter!(EXPORTED.name()),
+            lost: metrics::counter!(LOST.name()),
         })))
     }
 

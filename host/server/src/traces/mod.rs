@@ -11,5 +11,5 @@ mod names;
 mod span;
 
 pub(crate) use answer_span::{AnswerSpan, SpanStart};
+pub(crate) use exporter::METRICS;
 pub use exporter::TraceExporter;
-pub(crate) use exporter::{EXPORTED, LOST};

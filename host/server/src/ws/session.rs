@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accept::app::App;
 use crate::http::methods::DRAINING;
 use crate::limits::HttpLimits;
+use crate::server_metrics::WEBSOCKETS;
 use crate::ws::create::Create;
 use crate::ws::inbox::{Farewell, Inbox};
 use crate::ws::lanes::{Lane, Lanes};
@@ -84,7 +85,7 @@ struct OpenSockets(metrics::Gauge);
 
 impl OpenSockets {
     fn enter() -> Self {
-        let gauge = metrics::gauge!("sluice_websockets");
+        let gauge = metrics::gauge!(WEBSOCKETS.name());
         gauge.increment(1);
         Self(gauge)
     }

@@ -15,7 +15,7 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
     ) -> Reply<T> {
-        Box::pin(self.writer.clone().call(work))
+        Reply::write(self.writer.clone().call(work))
     }
 
     /// Makes a change, and then the room that it owes. Others' calls are made in between.
@@ -24,7 +24,7 @@ impl Sqlite {
         work: impl FnOnce(&Session) -> Result<(T, Option<Debt>)> + Send + 'static,
     ) -> Reply<T> {
         let writer = self.writer.clone();
-        Box::pin(async move {
+        Reply::write(async move {
             let (done, mut debt) = writer.clone().call(work).await?;
             while let Some(owed) = debt {
                 // The change is committed, whatever becomes of the rest.
@@ -35,7 +35,7 @@ impl Sqlite {
     }
 
     fn read<T: Send + 'static>(&self, work: impl FnOnce(&Session) -> Result<T> + Send + 'static) -> Reply<T> {
-        Box::pin(self.reader.clone().call(work))
+        Reply::read(self.reader.clone().call(work))
     }
 
     /// Reads what `budget` pays for.
@@ -53,9 +53,9 @@ impl Sqlite {
         work: impl FnOnce(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
         touch: fn(&Session, i64) -> Result<()>,
     ) -> Reply<T> {
-        let (reading, writer) = (self.read(work), self.writer.clone());
-        Box::pin(async move {
-            let (row, old) = reading.await?;
+        let (reader, writer) = (self.reader.clone(), self.writer.clone());
+        Reply::read(async move {
+            let (row, old) = reader.call(work).await?;
             if let Some(key) = old {
                 // A disk that can't be written can still be read.
                 let _ = writer.call(move |s| touch(s, key)).await;
@@ -75,13 +75,13 @@ impl Store for Sqlite {
         let owner = owner.clone();
         match pack(Chunk { first: 0, events: log }) {
             Ok(log) => self.change(move |s| responses::enqueue(s, &owner, &new, &log)),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Err(error) => Reply::write(std::future::ready(Err(error))),
         }
     }
 
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()> {
         let (lease, writer) = (lease.clone(), self.writer.clone());
-        Box::pin(async move {
+        Reply::write(async move {
             let (first, chunks) = (chunk.first, pack(chunk)?);
             writer.call(move |s| responses::append(s, &lease, first, &chunks)).await
         })
@@ -94,7 +94,7 @@ impl Store for Sqlite {
 
     fn finish(&self, target: Target, mut end: End) -> Reply<Finished> {
         let writer = self.writer.clone();
-        Box::pin(async move {
+        Reply::write(async move {
             let last = match end.last.take() {
                 Some(chunk) => Some((chunk.first, pack(chunk)?)),
                 None => None,

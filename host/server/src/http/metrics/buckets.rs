@@ -2,8 +2,8 @@
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
-use crate::state::metered_store;
-use model::observe::MetricName;
+use model::observe::names::{GENERATION_LENGTH, PARSING as PARSING_TIME, PROMPT_LENGTH};
+use system::metric::Metric;
 
 /// Times of requests, in seconds: steps of at most 2.5 from a millisecond to an hour.
 const TIMES: [f64; 22] = [
@@ -12,6 +12,8 @@ const TIMES: [f64; 22] = [
 ];
 /// Time that parsing takes in a turn: microseconds a token.
 const PARSING: [f64; 10] = [0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
+/// Time of a transaction of the store: a commit takes a tenth of a millisecond.
+const TRANSACTIONS: [f64; 10] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0];
 /// Numbers of tokens.
 const LENGTHS: [f64; 16] = [
     1.0,
@@ -35,13 +37,14 @@ const LENGTHS: [f64; 16] = [
 /// Sets the buckets of all histograms.
 pub(crate) fn set(builder: PrometheusBuilder) -> PrometheusBuilder {
     let builder = builder.set_buckets(&TIMES).expect("the list isn't empty");
-    let special: [(String, &[f64]); 4] = [
-        (metered_store::SECONDS.to_owned(), &metered_store::BUCKETS),
-        ("sluice_parsing_seconds".to_owned(), &PARSING),
-        (MetricName::PROMPT_LENGTH.full(), &LENGTHS),
-        (MetricName::GENERATION_LENGTH.full(), &LENGTHS),
+    let special: [(Metric, &[f64]); 4] = [
+        (store::TRANSACTIONS, &TRANSACTIONS),
+        (PARSING_TIME, &PARSING),
+        (PROMPT_LENGTH, &LENGTHS),
+        (GENERATION_LENGTH, &LENGTHS),
     ];
-    special.into_iter().fold(builder, |builder, (name, bounds)| {
-        builder.set_buckets_for_metric(Matcher::Full(name), bounds).expect("no list is empty")
+    special.into_iter().fold(builder, |builder, (metric, bounds)| {
+        let name = Matcher::Full(metric.name().into_owned());
+        builder.set_buckets_for_metric(name, bounds).expect("no list is empty")
     })
 }

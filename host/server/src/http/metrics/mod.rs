@@ -11,8 +11,9 @@ use std::sync::OnceLock;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use model::Models;
-use model::observe::{self, MetricName};
+use model::observe::names::TOKEN_GAP;
 pub(crate) use registered::register;
+use system::metric;
 
 static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 
@@ -21,7 +22,7 @@ static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 /// made before counts for nothing.
 pub fn install(prefix: Option<&str>) {
     HANDLE.get_or_init(|| {
-        prefix.into_iter().for_each(observe::set_prefix);
+        prefix.into_iter().for_each(metric::set_prefix);
         let recorder = buckets::set(PrometheusBuilder::new()).build_recorder();
         let handle = recorder.handle();
         // Fails only if another recorder is installed already; then this one stays empty.
@@ -43,8 +44,8 @@ pub(crate) fn upkeep() {
 pub(crate) fn render(models: &Models) -> String {
     engines::read(models);
     let mut text = HANDLE.get().map(PrometheusHandle::render).unwrap_or_default();
-    let name = MetricName::TOKEN_GAP.full();
-    let _ = write!(text, "# HELP {name} {}\n# TYPE {name} histogram\n", MetricName::TOKEN_GAP.help());
+    let name = TOKEN_GAP.name();
+    let _ = write!(text, "# HELP {name} {}\n# TYPE {name} histogram\n", TOKEN_GAP.help());
     for model in models {
         model.metrics().gaps().write(&name, &model.label(), &mut text);
     }
