@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, Routes, ShortConv,
+    self, AttentionParams, BLOCK_SIZE, Columns, Cpu, DeltaLayer, ExpertScratch, KvCache, MlaScratch, Routes,
+    ShortConv,
 };
 
 use super::mla::MlaWeights;
 use super::moe::Experts;
+use super::op_clock::{OpClock, OpReads};
 use super::options::CpuOptions;
 use super::ropes::Ropes;
 use super::states::{self, LaneStates};
@@ -18,7 +20,7 @@ use crate::models::ops::{
     AttentionSpec, DeltaShape, DeltaWeights, ExpertActivation, GateActivation, HeadNorms, MlaShape, Norm,
     RopeTable, Routing, ShortConvShape, ShortConvWeights, StoreMode, TensorRole,
 };
-use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
+use crate::models::{Backend, ExpertWeights, LoadError, OpKind, StoredMatrix, WeightRole, WeightTensor};
 
 /// Threads, KV cache, and what the current step needs.
 #[derive(Debug)]
@@ -42,6 +44,7 @@ pub(super) struct CpuBackend {
     pub(super) logits: Vec<f32>,
     expert_scratch: ExpertScratch,
     mla_scratch: MlaScratch,
+    pub(super) clock: OpClock,
 }
 
 impl CpuBackend {
@@ -65,6 +68,7 @@ impl CpuBackend {
             logits: Vec::new(),
             expert_scratch: ExpertScratch::default(),
             mla_scratch: MlaScratch::default(),
+            clock: OpClock::default(),
         }
     }
 
@@ -176,20 +180,26 @@ impl Backend for CpuBackend {
     }
 
     fn embed(&mut self, table: &StackedMatrix, factor: f32, out: &mut Tensor) {
+        let begun = self.clock.begin();
         cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out.rows_mut(self.rows()));
         if factor.to_bits() != 1f32.to_bits() {
-            self.scale(factor, out);
+            scale(factor, out.rows_mut(self.rows()));
         }
+        self.clock.end(OpKind::Embedding, begun);
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let n = self.rows();
         cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), StoreMode::Overwrite, out.rows_mut(n));
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn add_rms_norm(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let n = self.rows();
         cpu::rms_norm(&self.cpu, x.rows(n), norm.map(Vec::as_slice), StoreMode::Accumulate, out.rows_mut(n));
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn linear(
@@ -200,8 +210,10 @@ impl Backend for CpuBackend {
         store: StoreMode,
         out: &mut Tensor,
     ) {
+        let begun = self.clock.begin();
         let (n, bias) = (self.rows(), bias.map(Vec::as_slice));
         cpu::linear(&self.cpu, x.rows(n), &w.parts(), bias, store, out.rows_mut(n));
+        self.clock.end_reading(OpKind::Linear, begun, || OpReads::weights(w.bytes()));
     }
 
     fn qk_norm_rope_write(
@@ -212,10 +224,12 @@ impl Backend for CpuBackend {
         rope: &usize,
         qkv: &mut Tensor,
     ) {
+        let begun = self.clock.begin();
         let norms = norms.map(|norms| norms.map(Vec::as_slice));
         let (qkv, angles) = (qkv.rows_mut(self.rows()), self.ropes.angles(*rope));
         let cache = self.cache.layer_mut(layer);
         cpu::qk_norm_rope_write(&self.cpu, spec.shape, qkv, norms, angles, &self.batch.slots, cache);
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn q_norm_rope(
@@ -225,22 +239,31 @@ impl Backend for CpuBackend {
         rope: &usize,
         queries: &mut Tensor,
     ) {
+        let begun = self.clock.begin();
         let norm = norm.map(|norm| norm.map(Vec::as_slice));
         let (queries, angles) = (queries.rows_mut(self.rows()), self.ropes.angles(*rope));
         cpu::q_norm_rope(&self.cpu, spec.shape, queries, norm, angles);
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn attention(&mut self, layer: usize, spec: AttentionSpec<&Vec<f32>>, qkv: &Tensor, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let n = self.rows();
+        let window = spec.window;
         let params =
             AttentionParams { query_stride: qkv.cols, ..AttentionParams::of_qkv(spec.map(Vec::as_slice)) };
         let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
         cpu::attention(&self.cpu, params, qkv.rows(n), &sequences, cache, out.rows_mut(n));
+        self.clock.end_reading(OpKind::Attention, begun, || {
+            OpReads::cache(seen_bytes(&self.cache, &self.batch, layer, window))
+        });
     }
 
     fn gate_mul(&mut self, activation: GateActivation, gate_up: &Tensor, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let (n, width) = (self.rows(), out.cols);
         cpu::gate_mul(&self.cpu, activation, gate_up.rows(n), width, out.rows_mut(n));
+        self.clock.end(OpKind::Activation, begun);
     }
 
     fn gate_mul_columns(
@@ -250,29 +273,37 @@ impl Backend for CpuBackend {
         (up, first): (&Tensor, usize),
         out: &mut Tensor,
     ) {
+        let begun = self.clock.begin();
         let n = self.rows();
         let columns = |tensor, first| Columns { rows: Tensor::rows(tensor, n), stride: tensor.cols, first };
         let columns = [columns(gate, 0), columns(up, first)];
         cpu::gate_mul_columns(&self.cpu, activation, columns, out.cols, out.rows_mut(n));
+        self.clock.end(OpKind::Activation, begun);
     }
 
     fn clear(&mut self, out: &mut Tensor) {
+        let begun = self.clock.begin();
         out.rows_mut(self.rows()).fill(0.0);
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn scale(&mut self, factor: f32, out: &mut Tensor) {
-        for x in out.rows_mut(self.rows()) {
-            *x *= factor;
-        }
+        let begun = self.clock.begin();
+        scale(factor, out.rows_mut(self.rows()));
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<&Vec<f32>>, out: &mut Routes) {
+        let begun = self.clock.begin();
         cpu::route(routing.map(Vec::as_slice), scores.rows(self.rows()), out);
+        self.clock.end(OpKind::Experts, begun);
     }
 
     fn experts(&mut self, x: &Tensor, routes: &Routes, experts: &Experts, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let (n, scratch) = (self.batch.tokens.len(), &mut self.expert_scratch);
         experts.run(&self.cpu, x.rows(n), routes, scratch, out.rows_mut(n));
+        self.clock.end_reading(OpKind::Experts, begun, || OpReads::weights(experts.chosen_bytes(routes)));
     }
 
     fn mla_write(
@@ -284,24 +315,33 @@ impl Backend for CpuBackend {
         queries: &mut Tensor,
         kv: &Tensor,
     ) {
+        let begun = self.clock.begin();
         let n = self.rows();
         let (norm, angles) = (norm.map(Vec::as_slice), self.ropes.angles(*rope));
         let (rows, cache) = ((queries.rows_mut(n), kv.rows(n)), self.cache.layer_mut(layer));
         cpu::mla_write(&self.cpu, shape, norm, angles, &self.batch.slots, rows, cache);
+        self.clock.end(OpKind::NormRope, begun);
     }
 
     fn mla_attention(&mut self, layer: usize, weights: &MlaWeights, queries: &Tensor, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let n = self.rows();
         let mut scratch = std::mem::take(&mut self.mla_scratch);
         let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
         weights.attend(&self.cpu, queries.rows(n), &sequences, cache, &mut scratch, out.rows_mut(n));
         self.mla_scratch = scratch;
+        self.clock.end_reading(OpKind::Attention, begun, || OpReads {
+            weights: weights.bytes(),
+            cache: seen_bytes(&self.cache, &self.batch, layer, None),
+        });
     }
 
     fn sigmoid_mul(&mut self, x: &Tensor, gate: &StackedMatrix, gates: &mut Tensor, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let (n, cols) = (self.rows(), out.cols);
         cpu::linear(&self.cpu, x.rows(n), &gate.parts(), None, StoreMode::Overwrite, gates.rows_mut(n));
         cpu::sigmoid_mul(&self.cpu, gates.rows(n), out.rows_mut(n), cols);
+        self.clock.end_reading(OpKind::Linear, begun, || OpReads::weights(gate.bytes()));
     }
 
     fn gated_delta(
@@ -312,19 +352,28 @@ impl Backend for CpuBackend {
         rates: &Tensor,
         out: &mut Tensor,
     ) {
+        let begun = self.clock.begin();
         let n = self.rows();
         let (sequences, state) = LaneStates::of_layer(&mut self.states, layer);
         let inputs = (projected.rows(n), rates.rows(n));
         cpu::gated_delta(&self.cpu, weights, inputs, sequences, state, out.rows_mut(n));
+        self.clock.end_reading(OpKind::Attention, begun, || {
+            OpReads::cache(LaneStates::step_bytes(self.states.as_ref(), &self.batch))
+        });
     }
 
     fn short_conv(&mut self, layer: usize, weights: &ShortConv, projected: &Tensor, out: &mut Tensor) {
+        let begun = self.clock.begin();
         let n = self.rows();
         let (sequences, state) = LaneStates::of_layer(&mut self.states, layer);
         cpu::short_conv(&self.cpu, weights, projected.rows(n), sequences, state, out.rows_mut(n));
+        self.clock.end_reading(OpKind::Attention, begun, || {
+            OpReads::cache(LaneStates::step_bytes(self.states.as_ref(), &self.batch))
+        });
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<&Vec<f32>>, head: &StackedMatrix, cap: Option<f32>) {
+        let begun = self.clock.begin();
         self.gathered.clear();
         for row in &self.batch.logit_rows {
             self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
@@ -342,5 +391,22 @@ impl Backend for CpuBackend {
         if let Some(cap) = cap {
             cpu::soft_cap(&self.cpu, cap, &mut self.logits);
         }
+        self.clock.end_reading(OpKind::Head, begun, || {
+            OpReads::weights(if self.batch.logit_rows.is_empty() { 0 } else { head.bytes() })
+        });
     }
+}
+
+fn scale(factor: f32, values: &mut [f32]) {
+    for x in values {
+        *x *= factor;
+    }
+}
+
+/// Bytes of a layer's KV cache that the step's sequences see: of each its last `window` tokens, or
+/// all.
+fn seen_bytes(cache: &KvCache, batch: &Batch, layer: usize, window: Option<usize>) -> usize {
+    let row = cache.layer(layer).shape().block_bytes().unwrap_or(0) / BLOCK_SIZE;
+    let seen = |context: &u32| (*context as usize).min(window.unwrap_or(usize::MAX));
+    batch.context_lens.iter().map(|context| seen(context) * row).sum()
 }

@@ -10,6 +10,7 @@ mod backend;
 mod bandwidth;
 mod mla;
 mod moe;
+mod op_clock;
 mod options;
 mod ropes;
 mod sampler;
@@ -18,7 +19,6 @@ mod step;
 mod storage;
 mod tensor;
 mod threads;
-mod traffic;
 
 use std::sync::Arc;
 
@@ -28,9 +28,7 @@ use kernels::cpu::{BLOCK_SIZE, Isa, KvCache, KvShape};
 use crate::batch::Batch;
 use crate::device_lock::DeviceLock;
 use crate::files::ModelFiles;
-use crate::models::{
-    Decoder, EngineProgress, LayerCache, LoadError, ModelConfig, OpCosts, TimedBackend, Weights,
-};
+use crate::models::{Decoder, EngineProgress, LayerCache, LoadError, ModelConfig, OpCosts, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
@@ -48,8 +46,8 @@ const SCORE_BYTES: usize = 64 << 20;
 /// A model on the CPU.
 #[derive(Debug)]
 pub struct CpuRunner {
-    model: Decoder<TimedBackend<CpuBackend>>,
-    backend: TimedBackend<CpuBackend>,
+    model: Decoder<CpuBackend>,
+    backend: CpuBackend,
     device_lock: Arc<DeviceLock>,
     shape: RunnerShape,
     sampler: Sampler,
@@ -84,24 +82,23 @@ impl CpuRunner {
         let context = context(config, options)?;
         let config = &ModelConfig { context, ..config.clone() };
         let memory = memory(config, options)?;
-        let backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, options);
-        let mut backend = TimedBackend::new(backend);
+        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, options);
         let model = Decoder::load(&mut backend, config, weights, progress)?;
         if Storage::new(options).copies(&threads.cpu) || weights.are_blocks() {
             weights.release_pages();
         }
-        let states = backend.inner().states.as_ref().map(LaneStates::shape);
+        let states = backend.states.as_ref().map(LaneStates::shape);
         let shape = RunnerShape {
-            name: backend.inner().name(),
+            name: backend.name(),
             vocab: config.vocab,
             context,
-            batch_tokens: backend.inner().batch_tokens,
+            batch_tokens: backend.batch_tokens,
             score_rows: (SCORE_BYTES / (config.vocab * size_of::<f32>())).max(1),
             block_size: BLOCK_SIZE,
-            blocks: backend.inner().blocks(),
+            blocks: backend.blocks(),
             // Without states a lane takes next to no memory here: one for each block, as no more
             // sequences can hold blocks.
-            lanes: states.map_or(backend.inner().blocks(), |states| states.lanes),
+            lanes: states.map_or(backend.blocks(), |states| states.lanes),
             states: states.map(states::shape_for_runner),
             ahead: 0,
         };
@@ -119,17 +116,17 @@ impl CpuRunner {
 
     /// Logits `[logit_rows, vocab]` of the last step, for tests and measurements.
     pub fn logits(&self) -> &[f32] {
-        self.backend.inner().step_logits()
+        self.backend.step_logits()
     }
 
     /// Starts to measure the costs of operations.
     pub fn start_counting(&mut self) {
-        self.backend.start();
+        self.backend.clock.start();
     }
 
     /// Ends the measurement and returns the costs since [`Self::start_counting`].
     pub fn stop_counting(&mut self) -> OpCosts {
-        self.backend.stop()
+        self.backend.clock.stop()
     }
 }
 
@@ -144,7 +141,7 @@ impl Runner for CpuRunner {
 
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
         (self.forwarded, self.drawn) = (None, false);
-        self.backend.inner_mut().begin(batch, &self.shape)?;
+        self.backend.begin(batch, &self.shape)?;
         if !batch.tokens.is_empty() {
             self.model.forward(&mut self.backend);
         }
@@ -155,7 +152,7 @@ impl Runner for CpuRunner {
     fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
         let rows = self.forwarded.take().ok_or(RunError::Order("sample"))?;
         draws.check(rows, self.shape.vocab)?;
-        self.sampler.sample(self.backend.inner().step_logits(), draws, &mut self.sampled);
+        self.sampler.sample(self.backend.step_logits(), draws, &mut self.sampled);
         self.drawn = true;
         Ok(())
     }

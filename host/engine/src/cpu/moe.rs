@@ -44,8 +44,15 @@ impl Experts {
         &self.experts[0].gate_up
     }
 
-    /// Bytes of one expert's matrices.
-    pub(super) fn bytes_of(&self, expert: usize) -> usize {
+    /// Bytes of the experts that at least one token goes to.
+    pub(super) fn chosen_bytes(&self, routes: &Routes) -> usize {
+        let mut chosen = routes.experts.clone();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen.into_iter().map(|expert| self.bytes_of(expert as usize)).sum()
+    }
+
+    fn bytes_of(&self, expert: usize) -> usize {
         let OneExpert { gate_up, down, .. } = &self.experts[expert];
         gate_up.bytes() + down.bytes()
     }

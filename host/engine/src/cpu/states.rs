@@ -134,4 +134,10 @@ impl LaneStates {
         let all = all.as_mut().expect("a model with such layers has states");
         (&all.sequences, all.states.layer_mut(layer))
     }
+
+    /// Bytes of one layer's states of the step's sequences.
+    pub(super) fn step_bytes(all: Option<&Self>, batch: &Batch) -> usize {
+        let of_layer = |shape: &StatePoolShape| shape.slot_bytes() / shape.layers.max(1);
+        batch.sequences() * all.map_or(0, |states| of_layer(states.shape()))
+    }
 }

@@ -22,7 +22,6 @@ mod random_bytes;
 mod rope;
 mod stored;
 mod tensor;
-mod timed;
 mod weights;
 
 pub use backend::Backend;
@@ -38,7 +37,6 @@ pub use random_bytes::RandomBytes;
 pub(crate) use random_bytes::RandomValues;
 pub use stored::{ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{BlockDtype, BlockTensor, CodeKind, Codes, Dtype, StoredTensor, WeightTensor};
-pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::{WEIGHTS_FILE, WEIGHTS_INDEX, Weights};
 
 /// Progress of the loading of a model.
