@@ -4,7 +4,7 @@
 //! lost. Each step gives all streams a token at the same moment, as one batch does. The streams'
 //! clients are a process of their own.
 //!
-//! `cargo bench --profile dist -p tests --bench crowd`; `SECONDS` sets another time. The server is
+//! `cargo bench-dist -p tests --bench crowd`; `SECONDS` sets another time. The server is
 //! the binary that `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 

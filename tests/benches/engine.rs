@@ -3,7 +3,7 @@
 //! Two figures are printed: one by wall time, and one by processor time divided by the number of
 //! threads, which estimates the wall time on a machine without other work (Linux only).
 //!
-//! `cargo bench --profile dist -p tests --bench engine`
+//! `cargo bench-dist -p tests --bench engine`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "counts of a few hundred")]
 

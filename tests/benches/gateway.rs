@@ -4,7 +4,7 @@
 //! own. For comparison, the same streams come from the replay engine, and from the same fake behind
 //! another gateway, if `LITELLM` names that program (tests/remote/README.md).
 //!
-//! `cargo bench --profile dist -p tests --bench gateway`; the server is the binary that
+//! `cargo bench-dist -p tests --bench gateway`; the server is the binary that
 //! `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 

@@ -2,7 +2,7 @@
 //! is killed, the slowest delta of a hundred neighbours meanwhile, and resident memory over ten
 //! thousand instances.
 //!
-//! `cargo bench --profile dist -p tests --bench hostile`
+//! `cargo bench-dist -p tests --bench hostile`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,7 +6,7 @@
 //! alternately with the server: this part of a token's cost is the kernel's, for both ends of a
 //! connection over the loopback interface.
 //!
-//! `cargo bench --profile dist -p tests --bench paced`; the server is the binary that `SLUICE_HOST`
+//! `cargo bench-dist -p tests --bench paced`; the server is the binary that `SLUICE_HOST`
 //! names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 

@@ -3,7 +3,7 @@
 //! by format, shape and length; also with 1,000 and 10,000 live streams. Times are the least of
 //! three runs.
 //!
-//! `cargo bench --profile dist -p tests --bench parser [-- FORMAT…]`; `PLUGINS=FOLDER` sets another
+//! `cargo bench-dist -p tests --bench parser [-- FORMAT…]`; `PLUGINS=FOLDER` sets another
 //! folder of components, as of another build.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]

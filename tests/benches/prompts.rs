@@ -2,7 +2,7 @@
 //! and tokenise the prompt, for conversations of 1 to 1,000 messages; and whether an appended turn
 //! changes tokens before it.
 //!
-//! `cargo bench --profile dist -p tests --bench prompts` measures the embedded model's template and
+//! `cargo bench-dist -p tests --bench prompts` measures the embedded model's template and
 //! the small ones of `host/jinja/tests/data/twins.jsonl`; `PROMPTS_TEMPLATES=FOLDER` adds the
 //! `*.jinja` of a folder, such as the one of `tests/templates/run.sh`, and prints the slowest of
 //! all. Of each time the least of several runs counts. `+` stands behind a template that shows no

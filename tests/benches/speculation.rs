@@ -11,7 +11,7 @@
 //! which estimates the wall time on a machine without other work. The speed-up of the whole answer
 //! is tokens per step times the ratio of both steps' times.
 //!
-//! `cargo bench --profile dist -p tests --bench speculation`
+//! `cargo bench-dist -p tests --bench speculation`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
 

@@ -2,7 +2,7 @@
 //! a response, commits in a second, bytes for a token, resuming late in a log, long chains, and
 //! what the log of a background answer costs per token.
 //!
-//! `cargo bench --profile dist -p tests --bench state`; the server is the binary that `SLUICE_HOST`
+//! `cargo bench-dist -p tests --bench state`; the server is the binary that `SLUICE_HOST`
 //! names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 

@@ -2,7 +2,7 @@
 //! thread (µs per token, without socket writes), and of the memory of a live stream (KiB). `parser`
 //! measures the sandbox alone.
 //!
-//! `cargo bench --profile dist -p tests --bench stream [-- PROTOCOL…]`
+//! `cargo bench-dist -p tests --bench stream [-- PROTOCOL…]`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use api::event_buffer::EventBuffer;

@@ -18,7 +18,7 @@ export CARGO_MANIFEST_DIR=$PWD/host/engine
 build() {
     set -e
     mkdir -p "$CARRY/lib"
-    cargo build --profile dist --locked -p host
+    cargo build-dist --locked -p host
     cargo test --release --locked -p engine --lib --no-run 2> "$CARRY/tests.log"
     install -s "${CARGO_TARGET_DIR:-target}/dist/host" "$HOST"
     install -s "$(sed -n 's/.*(\(.*engine-[0-9a-f]*\)).*/\1/p' "$CARRY/tests.log" | tail -1)" "$CARRY/engine-tests"

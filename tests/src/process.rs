@@ -157,7 +157,7 @@ impl ServerProcess {
             .stdout(Stdio::piped())
             .stderr(if stderr == Stderr::File { log.into() } else { Stdio::piped() })
             .spawn()
-            .expect("the server's binary is there: cargo build --profile dist -p host, or name one with SLUICE_HOST");
+            .expect("the server's binary is there: cargo build-dist -p host, or name one with SLUICE_HOST");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let address = lines
             .by_ref()

@@ -3,7 +3,7 @@
 //! the idle server's, what it keeps afterwards, the slowest `/health` meanwhile, and where there is
 //! another key its slowest request.
 //!
-//! `cargo bench --profile dist -p tests --bench attacks [-- WORD…]` runs the attacks whose names
+//! `cargo bench-dist -p tests --bench attacks [-- WORD…]` runs the attacks whose names
 //! contain one of these words. The server is the binary that `SLUICE_HOST` names (an older one, to
 //! compare), else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]

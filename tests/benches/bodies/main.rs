@@ -2,7 +2,7 @@
 //! each shape: time to the answer, peak memory beyond the idle server's, the slowest `/health`, the
 //! longest gap of a paced stream. Each shape has a server of its own.
 //!
-//! `cargo bench --profile dist -p tests --bench bodies [-- SHAPE…]` runs the shapes whose names
+//! `cargo bench-dist -p tests --bench bodies [-- SHAPE…]` runs the shapes whose names
 //! contain one of these words. The server is the binary that `SLUICE_HOST` names, else the one
 //! beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]

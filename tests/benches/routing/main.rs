@@ -1,7 +1,7 @@
 //! Simulation of the router with 64 engines and 100,000 conversations, and of other policies with
 //! the same arrivals.
 //!
-//! `cargo bench --profile dist -p tests --bench routing` prints a table and writes
+//! `cargo bench-dist -p tests --bench routing` prints a table and writes
 //! `docs/bench/routing.csv` and `routing.svg`. All times except that of a selection are virtual, so
 //! the figures are the same on every machine.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]

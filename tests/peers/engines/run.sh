@@ -11,7 +11,7 @@ mkdir -p "$OUT"
 cd "$ROOT"
 tests/remote/build-llamacpp.sh llama-bench llama-batched-bench llama-quantize >&2
 if [ -z "${SLUICE_HOST:-}" ]; then
-    cargo build --profile dist --locked --package host >&2
+    cargo build-dist --locked --package host >&2
     SLUICE_HOST=${CARGO_TARGET_DIR:-$ROOT/target}/dist/host
 fi
 cp "$CONFIG" "$OUT/config.json"
