@@ -13,6 +13,7 @@ use super::options::{LoadFormat, ModelOptions};
 use super::prepared::Prepared;
 use super::runner::{cpu_only, cpu_options};
 use super::shared::{SharedOptions, SharedParts};
+use super::template_files::TemplateFiles;
 use crate::limits::ModelLimits;
 use crate::parsers::Serving;
 
@@ -31,6 +32,8 @@ pub struct Examination {
     pub files: String,
     /// Its parser.
     pub parser: ExaminedParser,
+    /// From what a start derives another one, where none reads the model's calls.
+    pub lacks_parser: Option<TemplateFiles>,
     /// The engine that would run it.
     pub engine: String,
     /// Most tokens of prompt and answer together.
@@ -104,7 +107,9 @@ impl Examiner {
             warnings.extend(cut.map(|cut| cut.to_string()));
             (device, prepared.context, Some(memory))
         };
-        let Prepared { label, name, files, .. } = &prepared;
+        let Prepared { label, name, files, chat, tokenizer, defaults, .. } = &prepared;
+        let lacks_parser = (prepared.parsers.are_lacking())
+            .then(|| TemplateFiles::new(name.clone(), chat.clone(), tokenizer, defaults));
         Ok(Examination {
             name: if **label == **name { name.clone() } else { format!("{label}: {name}") },
             files: match files {
@@ -113,6 +118,7 @@ impl Examiner {
                 ModelFiles::Embedded(_) => "the binary".to_owned(),
             },
             parser,
+            lacks_parser,
             engine,
             context,
             memory,

@@ -47,9 +47,20 @@ impl Model {
     }
 
     fn start(&self, more: &[&str]) -> Serving {
+        Serving::start(self.command("serve", more))
+    }
+
+    /// What `host doctor` says of parsers.
+    fn doctor(&self) -> String {
+        let output = self.command("doctor", &[]).output().expect("the binary runs");
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        said.lines().filter(|line| line.contains(" parser ")).map(|line| format!("{line}\n")).collect()
+    }
+
+    fn command(&self, subcommand: &str, more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
         let engine = format!("replay:{}", self.path("script.json").display());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none"]);
+        command.args([subcommand, "--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none"]);
         command.args([
             "--engine",
             &engine,
@@ -63,7 +74,7 @@ impl Model {
             .env("RUST_LOG", "warn,host=info,model::parsers=info")
             .env("XDG_CACHE_HOME", CACHE)
             .env_remove("SLUICE_API_KEY");
-        Serving::start(command)
+        command
     }
 
     /// Writes the model's table into the plugins folder.
@@ -116,6 +127,12 @@ fn is_call(message: &Value) -> bool {
 #[test]
 fn a_parser_is_derived_once_and_serves_each_start() {
     let model = Model::new(TEMPLATE);
+    let foreseen = model.doctor();
+    assert!(
+        foreseen.contains("ok    parser") && foreseen.contains("and proved, while it serves"),
+        "{foreseen}"
+    );
+    assert_eq!(model.kept(), [""; 0].map(PathBuf::from), "a doctor keeps nothing");
     let server = model.start(&[]);
     let early = message(&server);
     assert!(is_call(&early) || early["content"] == CALL, "a call, or text until then: {early}");
@@ -128,6 +145,7 @@ fn a_parser_is_derived_once_and_serves_each_start() {
     assert!(log.contains("and proved; host parser derive --force writes it"), "{log}");
     let [kept] = &model.kept()[..] else { panic!("one is kept: {:?}", model.kept()) };
 
+    assert!(model.doctor().contains("from the chat template at an earlier start"));
     let mut server = model.start(&[]);
     assert!(is_call(&message(&server)), "from the first request on");
     let said = server.hang_up("parser unchanged");
@@ -157,6 +175,11 @@ fn a_parser_is_derived_once_and_serves_each_start() {
 fn what_is_not_derived_is_said_and_stays_text() {
     let one = TEMPLATE.replace("for call in message.tool_calls", "for call in message.tool_calls[:1]");
     let model = Model::new(&one);
+    let foreseen = model.doctor();
+    assert!(
+        foreseen.contains("warn  parser   none can be derived") && foreseen.contains("several calls vanish"),
+        "{foreseen}"
+    );
     let mut server = model.start(&[]);
     let said = server.logged("no parser derived");
     assert!(said.contains("calls go out as text") && said.contains("several calls vanish"), "{said}");

@@ -8,6 +8,7 @@ use model::{Examination, Examiner, MemoryNeed, ModelLoadError, NotFound, SharedO
 use super::findings::{Findings, Level};
 use crate::cli::launch::CODEX_CONTEXT;
 use crate::cli::load::with_switch;
+use crate::cli::parser::ParserMaker;
 use crate::cli::serve_arguments::ServeArguments;
 
 /// Tokens of context that coding agents need, as many as the most demanding one.
@@ -24,6 +25,11 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let shared = SharedOptions { parser_cache, ..shared };
     let examiner = Examiner::new(&shared, &limits.model).map_err(with_switch);
     let Some(examiner) = findings.value("model", examiner) else { return };
+    let maker = ParserMaker {
+        cache: shared.parser_cache.clone(),
+        plugins: arguments.models.plugins().to_owned(),
+        limits: limits.model.parser.clone(),
+    };
     let mut need = 0;
     for options in std::iter::once(&first).chain(&others) {
         let found = examiner.examine(options).map_err(with_switch);
@@ -36,6 +42,9 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
         }
         let Some(found) = findings.value("model", found) else { continue };
         need += show(findings, &found);
+        if let Some(files) = &found.lacks_parser {
+            derived(findings, &found.name, maker.foresee(files));
+        }
     }
     if let Some(free) = free_memory(Path::new("/")) {
         let (level, advice) = if need > free {
@@ -53,9 +62,17 @@ fn is_to_download(error: &anyhow::Error) -> bool {
     matches!(cause, Some(ModelLoadError::Locate(NotFound::Cache { .. })))
 }
 
+/// Adds what a start derives for a model whose calls no parser reads.
+fn derived(findings: &mut Findings, name: &str, foreseen: Result<&str, String>) {
+    match foreseen {
+        Ok(how) => findings.ok("parser", format!("derived for {name}: {how}")),
+        Err(reason) => findings.warn("parser", format!("none can be derived for {name}: {reason}")),
+    }
+}
+
 /// Adds what was found of a model; returns the bytes that it takes of this machine's memory.
 fn show(findings: &mut Findings, model: &Examination) -> u64 {
-    let Examination { name, files, parser, engine, context, memory, warnings } = model;
+    let Examination { name, files, parser, engine, context, memory, warnings, .. } = model;
     let taken = match memory {
         None => String::new(),
         Some(MemoryNeed { weights, kv_cache: 0, .. }) => format!(", {} of weights", size(*weights)),

@@ -96,6 +96,17 @@ impl ParserMaker {
         table_of(NAME, table, &self.plugins)
     }
 
+    /// What a start finds for the template, in words.
+    ///
+    /// # Errors
+    /// Nothing, for this reason: one line.
+    pub(in crate::cli) fn foresee(&self, files: &TemplateFiles) -> Result<&'static str, String> {
+        match self.kept(files) {
+            Some(_) => Ok("derived from the chat template at an earlier start"),
+            None => self.make(files).map(|_| "derived from the chat template, and proved, while it serves"),
+        }
+    }
+
     /// Derives a table for the template, and proves it. The error has one line.
     fn make(&self, files: &TemplateFiles) -> Result<String, String> {
         let Derivation { table, .. } = fit::derive(files, None).map_err(|underived| match underived {
