@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A newcomer's path from a fresh clone, each step with its time: build, serve, curl, run, chat, a model of one's own from a hub, an agent, a parser
-# of one's own in the running server, a record replayed. The hub is one of this machine, with a small model of ours; the agent is a script unless
-# AGENT names a real one that is installed (codex, claude, qwen, opencode). Fails at the first step that fails.
+# A newcomer's paths from a fresh clone, each step with its time: build, serve, curl, run, chat, a call of a tool by each protocol, a model of one's own
+# from a hub, an agent, a parser of one's own (a table in the running server, and a component), a record replayed. The hub is one of this machine, with a
+# small model of ours; the agent is a script unless AGENT names a real one that is installed (codex, which runs a command; claude, qwen, opencode, which
+# answer). Fails at the first step that fails.
 set -euo pipefail
 # `grep -q` ends at its first match, and what writes into it may then fail.
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
@@ -30,6 +31,18 @@ step "run"
 printf 'Who are you?\n' | host chat --url "$URL" | grep . > /dev/null
 step "chat"
 
+# Asks for the weather, which the model answers with a call of the tool.
+PARAMETERS='{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+QUESTION='What is the weather in Helsinki?'
+ask() { curl -sSf "$URL/v1/$1" --json "{\"model\": \"qwen3-tiny\", \"temperature\": 0, $2}" | grep -e get_weather | grep -q Helsinki; }
+ask responses "\"input\": \"$QUESTION\", \"tools\": [{\"type\": \"function\", \"name\": \"get_weather\", \"parameters\": $PARAMETERS}]"
+step "a tool call, Responses"
+MESSAGES="\"messages\": [{\"role\": \"user\", \"content\": \"$QUESTION\"}]"
+ask chat/completions "$MESSAGES, \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"get_weather\", \"parameters\": $PARAMETERS}}]"
+step "a tool call, Chat Completions"
+ask messages "$MESSAGES, \"max_tokens\": 400, \"tools\": [{\"name\": \"get_weather\", \"input_schema\": $PARAMETERS}]"
+step "a tool call, Messages"
+
 PYTHONPATH=$ROOT/tests/clients/python python3 - > hub.txt <<'END' &
 import time
 from hub import Hub, tiny_model
@@ -45,13 +58,19 @@ curl -sSf "$OPENAI_BASE_URL/chat/completions" -H "authorization: Bearer $OPENAI_
 END
 if [ -n "${AGENT:-}" ]; then
     # The models here have too little context for the agents' own prompts, so one of them gets more, and a script answers in its place.
-    declare -A ASK=([codex]="exec --skip-git-repo-check" [claude]=-p [qwen]=-p [opencode]=run)
+    declare -A ASK=([codex]="exec --skip-git-repo-check --yolo" [claude]=-p [qwen]=-p [opencode]=run)
     cp -r sluice/host/models/qwen3-tiny long
     sed -i 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 131072/' long/config.json
-    echo '{"rules": [{"text": "Hello from the model."}]}' > hello.json
+    cat > hello.json <<'END'
+{"rules": [
+  {"when": {"tool_declared": "exec_command", "tool_results": 0},
+   "text": "<tool_call>\n{\"name\": \"exec_command\", \"arguments\": {\"cmd\": \"echo hello > from-the-model.txt\"}}\n</tool_call>"},
+  {"text": "Hello from the model."}]}
+END
     # shellcheck disable=SC2086 # its arguments are words
     host launch "$AGENT" -m "$FOLDER/long" --engine replay:hello.json -- ${ASK[$AGENT]} "Say hello." < /dev/null > said.txt
     grep -q "Hello from the model." said.txt
+    [ "$AGENT" != codex ] || grep -q hello from-the-model.txt
 else
     mkdir programs && mv agent programs/qwen && chmod +x programs/qwen
     PATH=$FOLDER/programs:$PATH host launch qwen --url "$URL"
@@ -88,3 +107,9 @@ step "a parser of one's own in the running server"
 for _ in $(seq 300); do host replay records/*.slrec > replayed.txt 2> replay.log && break; sleep 0.1; done
 grep -q equal replayed.txt
 step "a record replayed"
+
+PATH=$ROOT/plugins/.toolchain/bin:$PATH
+host parser new my-parser > /dev/null
+(cd my-parser && cargo build --quiet --release --target wasm32-unknown-unknown)
+host parser test my-parser/target/wasm32-unknown-unknown/release/*.wasm --cases my-parser/cases > proof.txt
+step "a parser component of one's own, built and proved"
