@@ -186,3 +186,15 @@ fn what_is_not_derived_is_said_and_stays_text() {
     assert_eq!(message(&server)["content"], CALL);
     assert_eq!(model.kept(), [""; 0].map(PathBuf::from), "nothing is kept");
 }
+
+#[test]
+fn two_servers_derive_into_one_cache() {
+    let model = Model::new(TEMPLATE);
+    let servers = [model.start(&[]), model.start(&[])];
+    for server in &servers {
+        eventually("the parser is there", || is_call(&message(server)));
+    }
+    let [kept] = &model.kept()[..] else { panic!("one is kept: {:?}", model.kept()) };
+    assert!(is_call(&message(&model.start(&[]))), "what both have written serves the next start");
+    fs::remove_file(kept).expect("removed");
+}
