@@ -10,8 +10,9 @@
 //! A call opens when a key follows a declared or plausible name, or the call's end or a misplaced
 //! marker of a value, which makes the call incomplete, a declared one:
 //! `<tool_call>x</tool_call>` is prose where no tool is called `x`. Until then its bytes are held,
-//! and they go out as prose if something else follows. At the turn's end a call opens if its name
-//! is declared and complete, and is dropped as a broken call otherwise. Empty blocks are dropped.
+//! and they go out as prose if something else follows. A second `<tool_call>` may stand in the place of
+//! `<arg_key>`. At the turn's end a call opens if its name is declared and complete, and is dropped as
+//! a broken call otherwise. Empty blocks are dropped.
 //! If the request declares no tools, call markup is text.
 //!
 //! A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
@@ -21,7 +22,7 @@
 use parser_sdk::params::{CallMark, Calls, Style};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
-const MARKERS: [&str; 13] = [
+const MARKERS: [&str; 14] = [
     "<think>",
     "</think>",
     "<tool_call>",
@@ -35,11 +36,16 @@ const MARKERS: [&str; 13] = [
     "<|user|>",
     "<|observation|>",
     "<|endoftext|>",
+    // Of Ling 3, whose tokenizer has none of those before: no stop, which every tokenizer would have to
+    // have for a constrained call.
+    "<|role_end|>",
 ];
 const THINK: usize = 0;
 const THINK_END: usize = 1;
 const CALL: usize = 2;
 const CALL_END: usize = 3;
+const KEY_END: usize = 5;
+const VALUE_END: usize = 7;
 
 /// Longest name of a tool, in bytes.
 const NAME: usize = 256;
@@ -50,15 +56,15 @@ pub struct Glm {
     calls: Calls,
     state: State,
     name: String,
+    /// A declared tool's name before a `<tool_call>` that may stand in the place of `<arg_key>`, and how
+    /// many held bytes end there.
+    before: Option<(String, usize)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In prose, or in an open call.
     Between,
-    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out
-    /// as prose too.
-    Mentioned,
     /// After `<tool_call>`.
     Name,
 }
@@ -79,7 +85,8 @@ impl Parser for Glm {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        Ok(Self { calls: Calls::new(request, Style::Elements), state: State::Between, name: String::new() })
+        let (calls, name) = (Calls::new(request, Style::Elements), String::new());
+        Ok(Self { calls, state: State::Between, name, before: None })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -90,14 +97,22 @@ impl Parser for Glm {
                     out.hold_head(b"");
                 }
             }
-            State::Between | State::Mentioned => self.calls.text(chunk, out),
+            State::Between => self.calls.text(chunk, out),
         }
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, mark) = (MARKERS[index], mark(index));
         if self.state == State::Name {
+            self.settle_before(mark, literal.len(), out);
+        }
+        if self.state == State::Name {
             match mark {
+                CallMark::Call if self.names_a_tool() => {
+                    self.before = Some((self.name.trim().to_owned(), out.held() - literal.len()));
+                    self.name.clear();
+                    return out.hold_head(b"");
+                }
                 CallMark::Key if self.has_name() => self.open("", literal.len(), out),
                 CallMark::End if self.name.trim().is_empty() => {
                     self.state = State::Between;
@@ -119,6 +134,7 @@ impl Parser for Glm {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        self.release_before(out);
         let is_whole = reason == FinishReason::Stop || self.name.ends_with(char::is_whitespace);
         if self.state == State::Name {
             if is_whole && self.names_a_tool() {
@@ -134,18 +150,15 @@ impl Parser for Glm {
 impl Glm {
     /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
-        let (was_mentioned, prose) = (self.state == State::Mentioned, &mut self.calls.prose);
-        if index == CALL_END || mark(index) == CallMark::Stop {
-            self.state = State::Between;
-        }
+        let (calls, prose) = (!self.calls.tools.is_empty(), &mut self.calls.prose);
         match index {
             THINK => prose.reasoning(out),
-            CALL if !self.calls.tools.is_empty() => {
+            CALL if calls => {
                 self.state = State::Name;
                 self.name.clear();
                 out.hold_head(b"");
             }
-            CALL_END if !self.calls.tools.is_empty() && !was_mentioned => prose.drop_markup(out),
+            CALL_END | KEY_END | VALUE_END if calls => prose.end_of_call(MARKERS[index], out),
             THINK_END | 8.. => prose.content(out),
             _ => prose.flow(out),
         }
@@ -161,6 +174,7 @@ impl Glm {
         let second = second.trim_start();
         let (head, body) = (self.name.len() - second.len(), second.len());
         if body > 0 && head <= NAME && tools.payload(name) == Payload::Text {
+            self.release_before(out);
             self.name.truncate(head);
             self.open("", body, out);
             return self.text(&text[self.name.len() - before..], out);
@@ -196,6 +210,26 @@ impl Glm {
         self.release_as_prose(keep, out);
     }
 
+    /// Decides what the `<tool_call>` behind a tool's name was, at the next marker, of `keep` bytes: it
+    /// began a key, if an expected one ends here, or else a call.
+    fn settle_before(&mut self, mark: CallMark, keep: usize, out: &mut Output) {
+        let is_key = |(name, _): &mut (String, usize)| {
+            mark == CallMark::KeyEnd && self.calls.arguments(name).expects(self.name.trim())
+        };
+        if let Some((name, _)) = self.before.take_if(is_key) {
+            let key = std::mem::replace(&mut self.name, name);
+            self.open(&key, keep, out);
+        }
+        self.release_before(out);
+    }
+
+    /// Routes the name that is held before another `<tool_call>` as prose: it began no call.
+    fn release_before(&mut self, out: &mut Output) {
+        if let Some((_, bytes)) = self.before.take() {
+            self.calls.prose.mention(out.held() - bytes, out);
+        }
+    }
+
     /// Opens the call, inside its first key if `key` isn't empty. The `keep` youngest held bytes
     /// stand after the header.
     fn open(&mut self, key: &str, keep: usize, out: &mut Output) {
@@ -208,8 +242,8 @@ impl Glm {
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
-        self.state = State::Mentioned;
-        self.calls.prose.release(keep, out);
+        (self.state, self.before) = (State::Between, None);
+        self.calls.prose.mention(keep, out);
     }
 }
 
@@ -219,9 +253,9 @@ fn mark(index: usize) -> CallMark {
         CALL => CallMark::Call,
         CALL_END => CallMark::End,
         4 => CallMark::Key,
-        5 => CallMark::KeyEnd,
+        KEY_END => CallMark::KeyEnd,
         6 => CallMark::Value,
-        7 => CallMark::ValueEnd,
+        VALUE_END => CallMark::ValueEnd,
         10.. => CallMark::Stop,
         _ => CallMark::Other,
     }

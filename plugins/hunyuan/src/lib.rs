@@ -41,8 +41,6 @@ pub struct Hunyuan {
 #[derive(Debug)]
 enum State {
     Prose,
-    /// After a `<tool_calls>` that no call followed: its end is prose, too.
-    Mentioned,
     Calls(Box<JsonCalls>),
 }
 
@@ -71,7 +69,8 @@ impl Parser for Hunyuan {
                 return;
             }
             if calls.is_text() {
-                self.state = State::Mentioned;
+                self.state = State::Prose;
+                self.prose.mention(0, out);
             }
         }
         self.prose.flow(out);
@@ -86,6 +85,7 @@ impl Parser for Hunyuan {
             }
             self.end(MARKERS[index].len(), index == CALLS_END, index == TURN_END, out);
             if index == CALLS_END {
+                self.prose.called();
                 return self.prose.drop_markup(out);
             }
         }
@@ -98,9 +98,7 @@ impl Parser for Hunyuan {
                 calls.hold_head(out);
                 self.state = State::Calls(calls.into());
             }
-            CALLS_END if !self.tools.is_empty() && !matches!(self.state, State::Mentioned) => {
-                self.prose.drop_markup(out);
-            }
+            CALLS_END if !self.tools.is_empty() => self.prose.end_of_call(MARKERS[index], out),
             _ => self.prose.flow(out),
         }
     }
@@ -108,7 +106,7 @@ impl Parser for Hunyuan {
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match self.state {
             State::Calls(_) => self.end(0, false, reason == FinishReason::Stop, out),
-            State::Prose | State::Mentioned => self.prose.release(0, out),
+            State::Prose => self.prose.release(0, out),
         }
     }
 }

@@ -49,6 +49,10 @@ impl Format for Kimi {
         }
     }
 
+    fn may_begin(text: &str, tools: &Tools) -> bool {
+        name::may_begin(text, tools)
+    }
+
     fn name(header: &str, tools: &Tools) -> String {
         name::matched(header, tools).to_owned()
     }

@@ -1,5 +1,5 @@
 //! The tool that a call's header names: `functions.NAME:INDEX`, and the variants that models write
-//! (`functionsNAME5`, `functions_NAME_3`, `NAME`).
+//! (`functionsNAME5`, `functions_NAME_3`, `INDEX:NAME`, `NAME`).
 //!
 //! Invariant: the name is a declared tool's, or a non-empty part of the header. `Kimi` calls
 //! [`matched`] once per call.
@@ -30,11 +30,33 @@ fn canonical(header: &str) -> &str {
 }
 
 /// Whether the header is `name`, perhaps after `functions` and before an index, each with a
-/// separator or without.
+/// separator or without; or after an index and a separator.
 fn fits(header: &str, name: &str) -> bool {
-    let without = header.strip_prefix(PREFIX);
-    let starts = [Some(header), without, without.map(after_separator)];
-    starts.into_iter().flatten().filter_map(|start| start.strip_prefix(name)).any(is_index)
+    let is_name = |start: &str| start.strip_prefix(name).is_some_and(is_index);
+    starts(header)
+        .any(|start| is_name(start) || behind_index(start).is_some_and(|rest| starts(rest).any(is_name)))
+}
+
+/// The places where a name may begin: with the text, and behind `functions`.
+fn starts(text: &str) -> impl Iterator<Item = &str> {
+    let without = text.strip_prefix(PREFIX);
+    [Some(text), without, without.map(after_separator)].into_iter().flatten()
+}
+
+/// Whether a header without its marker may begin with `text`: it names a declared tool.
+pub(crate) fn may_begin(text: &str, tools: &Tools) -> bool {
+    let goes_on = |start: &str, name: &str| {
+        name.starts_with(start)
+            || start.strip_prefix(name).is_some_and(|rest| may_be_index(after_separator(rest)))
+    };
+    PREFIX.starts_with(text) || starts(text).any(|start| tools.names().any(|name| goes_on(start, name)))
+}
+
+/// What follows an index and a separator.
+fn behind_index(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|char: char| char.is_ascii_digit());
+    let name = after_separator(rest);
+    (rest.len() < text.len() && name.len() < rest.len()).then_some(name)
 }
 
 fn is_index(text: &str) -> bool {
@@ -46,5 +68,9 @@ fn after_separator(text: &str) -> &str {
 }
 
 fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    !text.is_empty() && may_be_index(text)
+}
+
+fn may_be_index(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -38,6 +38,8 @@ impl BlockFormat for Channels {
         ("<|close|>message<|sep|>", Part::Markup),
         ("<|sep|>", Part::TagEnd),
         ("<|end_of_msg|>", Part::TurnEnd),
+        // Attributes in the other order.
+        ("<|open|>call index=", Part::Call),
     ];
     const STYLE: Style = Style::Typed;
 

@@ -5,7 +5,8 @@
 //! this is text.
 //! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared. [`Bare`] has
 //!   the whole rule, and says how long an object is held. More calls may follow, after `;`, a comma
-//!   or white space. After `<|python_tag|>`, N need not be declared.
+//!   or white space. A Markdown fence may stand around them at a message's start. After
+//!   `<|python_tag|>`, N need not be declared. Behind prose an object is text: it may be an example.
 //! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code after the tag is a call
 //!   of the declared tool `python`, `ipython` or `code_interpreter` (`{"code": …}` if it is a
 //!   function), and text if none of them is declared.
@@ -13,6 +14,7 @@
 //! - Text that is undecided at the turn's end is dropped as a broken call if a marker announced a
 //!   call or a declared tool's name has begun.
 
+mod before;
 mod open_call;
 mod opening;
 
@@ -20,8 +22,9 @@ use parser_sdk::json::{Bare, Name, Object, Verdict};
 use parser_sdk::literals::{Literals, Opening};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, Trim};
 
+use before::{BLANK, Before, Next, SEPARATORS};
 use open_call::OpenCall;
-use opening::of_element;
+use opening::{after_fence, of_element};
 
 const MARKERS: [&str; 13] = [
     "<|python_tag|>",
@@ -51,10 +54,7 @@ const ENDS: [usize; 2] = [8, 12];
 /// Names of tools that take code.
 const INTERPRETERS: [&str; 3] = ["python", "ipython", "code_interpreter"];
 
-const START: State = State::Open(Name::Declared, b" \n\r\t");
-/// Bytes that are dropped between calls: separators and surplus closing brackets.
-const SEPARATORS: &[u8] = b" \n\r\t;,}])";
-
+const START: State = State::Open((Name::Declared, BLANK));
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Llama3 {
@@ -66,16 +66,17 @@ pub struct Llama3 {
 
 #[derive(Debug)]
 enum State {
-    /// Where a call with such a name may begin: at a message's start, or after a call. The bytes
-    /// are those that may stand before the call.
-    Open(Name, &'static [u8]),
+    /// Where a call may begin: at a message's start, or after a call.
+    Open(Next),
+    /// At a message's start, in text that may open a fence.
+    Fence(String),
     Prose,
     /// In a header: the role, one word.
     Role,
-    /// In an object that may be a call, with the number of bytes of markup that are held before it.
-    Bare(Bare, usize),
-    /// In a call, after which another call with such a name may begin.
-    Call(OpenCall, Name),
+    /// In an object that may be a call, with the markup that is held before it.
+    Bare(Bare, Before),
+    /// In a call, after which another one may begin.
+    Call(OpenCall, Next),
     /// After the marker with this index, which may announce a call: the text since the marker,
     /// while it is undecided.
     Head(usize, String),
@@ -123,7 +124,7 @@ impl Parser for Llama3 {
                     arguments.close(out);
                 }
                 out.drop_all();
-                return self.state = State::Open(Name::Declared, SEPARATORS);
+                return self.state = State::Open((Name::Declared, SEPARATORS));
             }
             State::Open(..) if index == FUNCTION_END => return out.drop_all(),
             State::Head(TAG, head) if index == FUNCTION && head.trim_ascii().is_empty() => {
@@ -150,13 +151,16 @@ impl Llama3 {
     /// Reads the beginning of `text`. Returns how many bytes it read, as `bare` does.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match &mut self.state {
-            State::Open(name, separators) => {
+            State::Open((name, separators)) => {
                 let read = text.bytes().take_while(|byte| separators.contains(byte)).count();
                 out.drop(read);
                 match text.as_bytes().get(read) {
                     None => {}
                     Some(b'{' | b'[') if !self.tools.is_empty() => {
-                        self.state = State::Bare(Bare::of(*name), 0);
+                        self.state = State::Bare(Bare::of(*name), Before::behind(separators));
+                    }
+                    Some(b'`') if *separators == BLANK && !self.tools.is_empty() => {
+                        self.state = State::Fence(String::new());
                     }
                     Some(_) => self.state = State::Prose,
                 }
@@ -169,15 +173,20 @@ impl Llama3 {
                 return text.len().saturating_sub(out.held());
             }
             State::Bare(..) => return self.bare(text, out),
+            State::Fence(head) => {
+                head.push_str(text);
+                let head = std::mem::take(head);
+                self.fence(head, out);
+            }
             State::Head(marker, head) => {
                 head.push_str(text);
                 let (marker, head) = (*marker, std::mem::take(head));
                 self.announced(marker, head, out);
             }
-            State::Call(call, name) => {
+            State::Call(call, next) => {
                 let Some(read) = call.read(text, &self.tools, out) else { return text.len() };
                 let behind = call.take_behind();
-                self.state = State::Open(*name, SEPARATORS);
+                self.state = State::Open(*next);
                 out.hiding(text.len() - read, |out| self.text(&behind, out));
                 return read;
             }
@@ -199,19 +208,32 @@ impl Llama3 {
         let State::Bare(bare, before) = &mut self.state else { return 0 };
         let (verdict, read) = bare.read(text.as_bytes(), &self.tools);
         match verdict {
-            Verdict::Undecided if *before > 0 => out.hold_head(b",:}"),
+            Verdict::Undecided if before.bytes() > 0 => out.hold_head(b",:}"),
             Verdict::Undecided => {}
             Verdict::Call => {
-                let call = OpenCall::Named(bare.call(*before, &self.tools, out));
-                self.state = State::Call(call, bare.name());
+                let call = OpenCall::Named(bare.call(before.bytes(), &self.tools, out));
+                self.state = State::Call(call, before.next(bare));
                 return read;
             }
             Verdict::Content => {
-                let is_code = *before > 0;
+                let is_code = matches!(before, Before::Tag(_));
                 self.read_as_prose(is_code, out);
             }
         }
         text.len()
+    }
+
+    /// Decides whether a fence opens here, and an object or a list in it.
+    fn fence(&mut self, head: String, out: &mut Output) {
+        match after_fence(&head) {
+            Opening::Unclear => self.state = State::Fence(head),
+            Opening::Call(_, read) => {
+                let before = Before::Fence(out.held() - (head.len() - read));
+                self.state = State::Bare(Bare::of(Name::Declared), before);
+                self.text(&head[read..], out);
+            }
+            Opening::Other => self.read_as_prose(false, out),
+        }
     }
 
     /// Decides what stands after a marker: after `<|python_tag|>` an object, `NAME.call(` with a
@@ -220,7 +242,7 @@ impl Llama3 {
         let code = head.trim_ascii_start();
         let (opening, text) = match marker {
             TAG if code.starts_with(['{', '[']) => {
-                self.state = State::Bare(Bare::of(Name::Any), out.held() - code.len());
+                self.state = State::Bare(Bare::of(Name::Any), Before::Tag(out.held() - code.len()));
                 return self.text(code, out);
             }
             TAG => (Opening::of_keywords(code, ".call"), code),
@@ -230,12 +252,12 @@ impl Llama3 {
             Opening::Unclear => self.state = State::Head(marker, head),
             Opening::Call(name, read) if marker == FUNCTION => {
                 let payload = self.tools.payload(name);
-                let call = State::Call(OpenCall::Object(Object::new(payload)), Name::Declared);
+                let call = State::Call(OpenCall::Object(Object::new(payload)), (Name::Declared, SEPARATORS));
                 self.open(name, payload, call, &text[read..], out);
             }
             Opening::Call(name, read) if self.interpreter.is_none() || self.tools.contains(name) => {
                 let arguments = Literals::new(b')', Payload::Json);
-                let call = State::Call(OpenCall::Keywords(arguments), Name::Any);
+                let call = State::Call(OpenCall::Keywords(arguments), (Name::Any, SEPARATORS));
                 self.open(name, Payload::Json, call, &text[read..], out);
             }
             _ => self.read_as_prose(marker == TAG, out),
@@ -255,7 +277,7 @@ impl Llama3 {
         if let Some((name, payload)) = &self.interpreter {
             out.drop(MARKERS[TAG].len());
             out.tool_call(name, *payload);
-            self.state = State::Call(OpenCall::of_text("code", *payload, out), Name::Any);
+            self.state = State::Call(OpenCall::of_text("code", *payload, out), (Name::Any, SEPARATORS));
         }
     }
 
@@ -276,17 +298,17 @@ impl Llama3 {
         match &self.state {
             State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),
             State::Bare(bare, before) if bare.is_named() => {
-                let call = OpenCall::Named(bare.call(*before, &self.tools, out));
-                self.state = State::Call(call, bare.name());
+                let call = OpenCall::Named(bare.call(before.bytes(), &self.tools, out));
+                self.state = State::Call(call, before.next(bare));
             }
-            State::Bare(_, 1..) => self.code(out),
+            State::Bare(_, Before::Tag(_)) => self.code(out),
             State::Role => out.drop(out.held() - bytes),
             _ => {}
         }
         match &mut self.state {
             State::Call(call, _) => call.end(by_itself, bytes, out),
-            State::Head(..) | State::Bare(_, 1..) if turn_ends => out.broken_call(bytes),
-            State::Bare(bare, 0) if turn_ends && bare.begins_name() => out.broken_call(bytes),
+            State::Head(..) | State::Bare(_, Before::Tag(_)) if turn_ends => out.broken_call(bytes),
+            State::Bare(bare, _) if turn_ends && bare.begins_name() => out.broken_call(bytes),
             _ => out.content(out.held() - bytes),
         }
         self.state = State::Prose;

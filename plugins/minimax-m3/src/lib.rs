@@ -143,7 +143,7 @@ impl MiniMaxM3 {
             (State::Block, Mark::Tag) => return self.state = State::BlockTag(String::new()),
             (State::Block | State::BlockTag(_), Mark::TurnEnd) => out.broken_call(keep),
             (State::Tag(_), Mark::TurnEnd) => self.end_tag(keep, out),
-            (State::Block | State::BlockTag(_) | State::Tag(_), _) => self.prose.release(keep, out),
+            (State::Block | State::BlockTag(_) | State::Tag(_), _) => self.prose.mention(keep, out),
             (State::Role, _) => out.drop(out.held() - keep),
             (State::Prose | State::Call(_), _) => {}
         }
@@ -209,8 +209,9 @@ impl MiniMaxM3 {
             Tag::Call(name) if self.in_block || is_first => self.tools.accepts(name),
             Tag::Call(name) => self.tools.contains(name),
             Tag::Open(name) => name == BLOCK && !is_first,
+            Tag::Close(name) if is_first => name == BLOCK,
             Tag::Close(name) => {
-                name == BLOCK && is_first || self.in_block && [BLOCK, CALL].contains(&name.as_str())
+                (self.in_block || self.prose.drops(NAMESPACE)) && [BLOCK, CALL].contains(&name.as_str())
             }
             Tag::Unfinished | Tag::Nothing => false,
         };
@@ -245,6 +246,7 @@ impl MiniMaxM3 {
         let payload = self.tools.payload(name);
         out.drop(out.held() - keep);
         out.tool_call(name, payload);
+        self.prose.called();
         self.in_block = true;
         let tool = self.declared.iter().find(|tool| tool.name == name);
         self.state = State::Call(Call::new(payload, tool));
@@ -294,7 +296,7 @@ impl MiniMaxM3 {
     /// Routes all held bytes but the `keep` youngest as prose, since they begin no call.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         self.state = State::Prose;
-        self.prose.release(keep, out);
+        self.prose.mention(keep, out);
         if keep == 0 {
             self.prose.flow(out);
         }

@@ -56,8 +56,6 @@ enum Region {
 #[derive(Debug)]
 enum State {
     Prose,
-    /// After a marker of calls that went out as text: so does the marker of their end.
-    Mentioned,
     /// After a turn's marker, in its role.
     Role,
     /// Where a call may begin, in text that is held: at a message's beginning, behind a marker of
@@ -130,7 +128,7 @@ impl Parser for Pythonic {
         if let (State::Json(calls), Mark::CallsEnd) = (&mut self.state, mark) {
             calls.end_string(out);
         }
-        let was_mentioned = matches!(self.state, State::Mentioned);
+        let in_region = self.region == Region::Marked;
         self.end(mark, true, literal.len(), out);
         match mark {
             Mark::Think => self.prose.reasoning(out),
@@ -142,7 +140,11 @@ impl Parser for Pythonic {
                 (self.region, self.state) = (Region::Marked, State::Head(String::with_capacity(GAP)));
                 out.hold_head(b"{=)");
             }
-            Mark::CallsEnd if !self.tools.is_empty() && !was_mentioned => out.drop_all(),
+            Mark::CallsEnd if in_region => {
+                out.drop_all();
+                self.prose.called();
+            }
+            Mark::CallsEnd if !self.tools.is_empty() => self.prose.end_of_call(literal, out),
             Mark::Calls | Mark::CallsEnd => self.prose.flow(out),
             Mark::Code | Mark::TurnEnd => {
                 out.drop_all();
@@ -178,7 +180,7 @@ impl Pythonic {
     /// Reads the beginning of `text`; returns how many bytes it read.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match &mut self.state {
-            State::Prose | State::Mentioned => self.prose.flow(out),
+            State::Prose => self.prose.flow(out),
             State::Role => {
                 let has_word =
                     text.starts_with(|first: char| first.is_ascii_alphanumeric()) || out.held() > text.len();
@@ -244,6 +246,7 @@ impl Pythonic {
                 let (payload, rest) = (self.tools.payload(name), &code[read..]);
                 out.drop(out.held() - rest.len());
                 out.tool_call(name, payload);
+                self.prose.called();
                 self.region = if is_marked { Region::Marked } else { Region::List };
                 self.in_list |= head[..before].contains('[');
                 let arguments = Literals::new(b')', payload).with_bare_strings().in_list(self.in_list);
@@ -261,8 +264,10 @@ impl Pythonic {
 
     /// Routes the held bytes as prose, since they begin no call.
     fn release_as_prose(&mut self, out: &mut Output) {
-        self.state = if self.region == Region::Marked { State::Mentioned } else { State::Prose };
-        self.region = Region::Message;
+        if self.region == Region::Marked {
+            self.prose.mention(0, out);
+        }
+        (self.state, self.region) = (State::Prose, Region::Message);
         self.prose.flow(out);
     }
 
@@ -280,7 +285,7 @@ impl Pythonic {
             State::Arguments(arguments) => arguments.end(is_closed, by_itself && ends_turn, bytes, out),
             State::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
             State::Role => out.drop(out.held() - bytes),
-            State::Prose | State::Mentioned | State::Between => {}
+            State::Prose | State::Between => {}
             State::Head(_) => self.prose.release(bytes, out),
         }
         (self.region, self.state, self.in_list) = (Region::Message, State::Prose, false);

@@ -49,7 +49,8 @@ const FUNCTION: usize = 6;
 pub struct Qwen3Coder {
     calls: Calls,
     state: State,
-    block: Block,
+    /// Whether the stream is in a `<tool_call>` block.
+    in_block: bool,
     tag: Tag,
 }
 
@@ -63,16 +64,6 @@ enum State {
     Name,
     /// After `>`, before the first parameter.
     Named,
-}
-
-/// The `<tool_call>` block around the current position in the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Block {
-    None,
-    /// A `<tool_call>`.
-    Open,
-    /// A `<tool_call>` that no call followed: it went out as prose.
-    Mentioned,
 }
 
 impl Parser for Qwen3Coder {
@@ -95,7 +86,7 @@ impl Parser for Qwen3Coder {
 
     fn start(request: &Request) -> Result<Self, String> {
         let calls = Calls::new(request, Style::Attribute);
-        Ok(Self { calls, state: State::Between, block: Block::None, tag: Tag::default() })
+        Ok(Self { calls, state: State::Between, in_block: false, tag: Tag::default() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -116,7 +107,6 @@ impl Parser for Qwen3Coder {
 
     fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, mark) = (MARKERS[index], mark(index));
-        let in_block = self.block == Block::Open;
         match self.state {
             State::Between => {}
             State::Announced if index == FUNCTION => {}
@@ -126,7 +116,9 @@ impl Parser for Qwen3Coder {
             {
                 self.open(literal.len(), out);
             }
-            State::Named if in_block && matches!(index, CALL_END | TURN_END) => self.open(literal.len(), out),
+            State::Named if self.in_block && matches!(index, CALL_END | TURN_END) => {
+                self.open(literal.len(), out);
+            }
             _ if index == TURN_END => out.broken_call(literal.len()),
             _ => self.release_as_prose(literal.len(), out),
         }
@@ -138,7 +130,7 @@ impl Parser for Qwen3Coder {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match self.state {
-            State::Named if self.block == Block::Open => self.open(0, out),
+            State::Named if self.in_block => self.open(0, out),
             State::Announced | State::Name | State::Named => out.broken_call(0),
             State::Between => {}
         }
@@ -158,22 +150,23 @@ impl Qwen3Coder {
 
     /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
-        let (calls, block, prose) = (!self.calls.tools.is_empty(), self.block, &mut self.calls.prose);
+        let (calls, in_block, prose) = (!self.calls.tools.is_empty(), self.in_block, &mut self.calls.prose);
         self.state = State::Between;
-        if matches!(index, CALL_END | TURN | TURN_END) {
-            self.block = Block::None;
-        }
+        self.in_block &= !matches!(index, CALL_END | TURN | TURN_END);
         match index {
             THINK => prose.reasoning(out),
             THINK_END | TURN_END => prose.content(out),
             TURN => self.calls.begin_turn(out),
-            CALL if calls => (self.state, self.block) = (State::Announced, Block::Open),
-            CALL_END if calls && block != Block::Mentioned => prose.drop_markup(out),
+            CALL if calls => (self.state, self.in_block) = (State::Announced, true),
             FUNCTION if calls => {
                 self.state = State::Name;
                 self.tag.begin();
             }
-            7.. if block == Block::Open => prose.drop_markup(out),
+            CALL_END | 7.. if in_block => prose.drop_markup(out),
+            CALL_END if calls => prose.end_of_call(MARKERS[index], out),
+            _ if calls && matches!(mark(index), CallMark::End | CallMark::ValueEnd) => {
+                prose.end_of_call(MARKERS[index], out);
+            }
             _ => prose.flow(out),
         }
     }
@@ -209,7 +202,7 @@ impl Qwen3Coder {
     /// Whether a call here may have this name or, unless `is_whole`, a name that begins with it.
     fn fits(&self, name: &str, is_whole: bool) -> bool {
         let tools = &self.calls.tools;
-        match (self.block == Block::Open, is_whole) {
+        match (self.in_block, is_whole) {
             (true, true) => tools.accepts(name),
             (true, false) => tools.may_begin(name),
             (false, true) => tools.contains(name),
@@ -221,18 +214,12 @@ impl Qwen3Coder {
     fn open(&mut self, keep: usize, out: &mut Output) {
         self.calls.open(self.tag.name(), keep, out);
         self.state = State::Between;
-        if self.block == Block::Mentioned {
-            self.block = Block::None;
-        }
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
-        if self.block == Block::Open {
-            self.block = Block::Mentioned;
-        }
-        self.state = State::Between;
-        self.calls.prose.release(keep, out);
+        (self.state, self.in_block) = (State::Between, false);
+        self.calls.prose.mention(keep, out);
     }
 }
 

@@ -38,9 +38,6 @@ pub struct Qwen3 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Prose,
-    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out
-    /// as prose too.
-    Mentioned,
     /// In the role: the word after `<|im_start|>`.
     Role,
     /// In a call's JSON.
@@ -73,7 +70,7 @@ impl Parser for Qwen3 {
         let mut text = chunk.as_bytes();
         while !text.is_empty() {
             let read = match self.state {
-                State::Prose | State::Mentioned => {
+                State::Prose => {
                     self.prose.flow(out);
                     text.len()
                 }
@@ -100,7 +97,6 @@ impl Parser for Qwen3 {
         if self.state == State::Role {
             out.drop(out.held() - MARKERS[index].len());
         }
-        let was_mentioned = self.state == State::Mentioned;
         self.state = State::Prose;
         match index {
             THINK => self.prose.reasoning(out),
@@ -110,7 +106,7 @@ impl Parser for Qwen3 {
                 self.call = Call::after(MARKERS[CALL].len());
                 out.hold_head(b",}");
             }
-            CALL_END if !self.tools.is_empty() && !was_mentioned => self.prose.drop_markup(out),
+            CALL_END if !self.tools.is_empty() => self.prose.end_of_call(MARKERS[index], out),
             TURN => {
                 out.drop_all();
                 self.prose.turn_to_content();
@@ -154,10 +150,12 @@ impl Qwen3 {
             Progress::Unfinished => text.len(),
             Progress::Closed(read) => {
                 self.state = State::Called;
+                self.prose.called();
                 read
             }
             Progress::NotACall => {
-                self.state = State::Mentioned;
+                self.state = State::Prose;
+                self.prose.mention(0, out);
                 self.prose.flow(out);
                 text.len()
             }
@@ -189,6 +187,7 @@ impl Qwen3 {
             () => self.call.close(out),
         }
         if self.call.is_opened() || !self.call.is_object() {
+            self.prose.called();
             out.drop_all();
         }
         self.state = State::Prose;
@@ -199,7 +198,7 @@ impl Qwen3 {
     /// only if its arguments are.
     fn interrupt_call(&mut self, bytes: usize, out: &mut Output) {
         if !self.call.is_opened() {
-            self.prose.release(bytes, out);
+            self.prose.mention(bytes, out);
         } else if self.call.has_arguments() {
             self.call.close(out);
         } else {

@@ -3,7 +3,7 @@
 //! Invariant: text that is no delimiter is read again from behind its first marker, each part as it
 //! came, so that a header that is none hides nothing behind it.
 
-use parser_sdk::Output;
+use parser_sdk::{LastOpening, Output};
 
 use crate::ResponseTemplate;
 use crate::in_call::InCall;
@@ -91,6 +91,9 @@ impl ResponseTemplate {
             return self.replay(head, 0, out);
         }
         let first = head.marks.first().map_or(0, |(_, marker, _)| self.table.markers.0[*marker].len());
+        if head.marks.first().is_some_and(|(_, marker, _)| self.table.opens_call(*marker)) {
+            self.opening = LastOpening::Prose;
+        }
         out.hiding(head.text.len() - first, |out| self.body(&head.text[..first], out));
         self.replay(head, first, out);
     }

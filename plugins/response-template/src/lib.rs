@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{Doubt, unquoted};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tool, Tools};
+use parser_sdk::{Descriptor, FinishReason, LastOpening, Output, Parser, Request, Route, Tool, Tools};
 
 use head::Head;
 use in_call::InCall;
@@ -55,6 +55,7 @@ pub struct ResponseTemplate {
     /// Held text that may be a delimiter.
     head: Option<Head>,
     call: InCall,
+    opening: LastOpening,
     /// Held close of a call inside a value, and white space behind it, while it is in doubt.
     closed: Option<Doubt>,
     items: Items,
@@ -87,6 +88,7 @@ impl Parser for ResponseTemplate {
             before_words: String::new(),
             head: None,
             call: InCall::No,
+            opening: LastOpening::None,
             closed: None,
             items: Items::default(),
         })
@@ -162,6 +164,9 @@ impl ResponseTemplate {
             let mut head = Head::new(self.table.search(index));
             head.push(index, &literal, ends_strings);
             self.decide(head, out);
+        } else if self.is_surplus_end(index) {
+            out.hiding(literal.len(), |out| self.release_words(out));
+            out.drop_all();
         } else {
             self.body(&literal, out);
         }
@@ -182,6 +187,15 @@ impl ResponseTemplate {
         out.message("");
         self.leave_region();
         true
+    }
+
+    /// Whether a marker that counts for nothing here is the end of a call, where none is open, and
+    /// markup.
+    fn is_surplus_end(&self, marker: usize) -> bool {
+        matches!(self.call, InCall::No)
+            && !self.tools.is_empty()
+            && self.table.ends_call(marker)
+            && self.opening.drops(&self.table.markers.0[marker])
     }
 
     fn place(&self) -> Place<'_> {

@@ -2,9 +2,9 @@
 //!
 //! Invariant: behind a call the text goes on in whose region the call stood.
 
-use parser_sdk::Output;
 use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{ArgumentsWriter, Doubt};
+use parser_sdk::{LastOpening, Output};
 
 use crate::ResponseTemplate;
 use crate::dialect::DialectArguments;
@@ -23,6 +23,9 @@ impl ResponseTemplate {
         }
         let is_text = self.call.is_text();
         self.end_call(!ends_turn, true, written.len() + keep, out);
+        if is_text {
+            self.opening = LastOpening::Prose;
+        }
         if is_text && !ends_turn {
             out.take(self.prose(), out.held() - keep);
         }
@@ -65,7 +68,7 @@ impl ResponseTemplate {
         self.in_words = false;
         let kind = &self.table.fields[field].kind;
         if !kind.is_text() {
-            self.around = self.region;
+            (self.around, self.opening) = (self.region, LastOpening::Call);
         }
         self.region = Some(field);
         let prose = self.prose();
@@ -103,6 +106,7 @@ impl ResponseTemplate {
     /// Opens a region with an object where a call's name should stand.
     pub(crate) fn open_objects(&mut self, field: usize, keep: usize, out: &mut Output) {
         (self.around, self.region) = (self.region, Some(field));
+        self.opening = LastOpening::Call;
         let calls = JsonCalls::objects(out.held() - keep, "name", "arguments");
         self.call = InCall::Json(calls.in_prose(self.prose()));
     }

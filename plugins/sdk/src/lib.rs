@@ -12,6 +12,7 @@
 pub mod component;
 pub mod json;
 pub mod literals;
+mod opening;
 mod output;
 pub mod params;
 mod parser;
@@ -24,6 +25,7 @@ pub use contract::{
     Descriptor, FinishReason, HoldUntil, InString, JsonRest, Note, Op, Parameter, ParameterValue, Payload,
     Reading, Request, Route, Run, SCHEMAS, Segment, Step, Tool, ToolCall, ToolKind, Trim, Types, Until,
 };
+pub use opening::LastOpening;
 pub use output::Output;
 pub use parser::Parser;
 pub use prose::Prose;

@@ -1,7 +1,7 @@
 //! The text between calls: markers say whether it is content or reasoning. It goes out up to the
 //! next marker without the parser being called.
 
-use crate::{Output, Route};
+use crate::{LastOpening, Output, Route};
 
 /// The present kind of prose: content (the default) or reasoning.
 ///
@@ -36,23 +36,26 @@ use crate::{Output, Route};
 /// assert_eq!(items, [Item::reasoning("Thought: Hm."), Item::message("Hi.")]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prose(Route);
+pub struct Prose {
+    route: Route,
+    opening: LastOpening,
+}
 
 impl Default for Prose {
     fn default() -> Self {
-        Self(Route::Content)
+        Self { route: Route::Content, opening: LastOpening::None }
     }
 }
 
 impl Prose {
     /// Routes all held bytes as prose, and all text up to the next marker.
     pub fn flow(self, out: &mut Output) {
-        out.until_marker(self.0);
+        out.until_marker(self.route);
     }
 
     /// Routes all held bytes but the `keep` youngest as prose.
     pub fn release(self, keep: usize, out: &mut Output) {
-        out.take(self.0, out.held() - keep);
+        out.take(self.route, out.held() - keep);
     }
 
     /// Drops all held bytes as markup; prose of the same kind follows.
@@ -61,9 +64,32 @@ impl Prose {
         self.flow(out);
     }
 
+    /// A call began: the ends of calls that stand behind it are markup.
+    pub fn called(&mut self) {
+        self.opening = LastOpening::Call;
+    }
+
+    /// Routes all held bytes but the `keep` youngest as prose: the opening of a call that is only
+    /// mentioned. So are the ends of calls behind it.
+    pub fn mention(&mut self, keep: usize, out: &mut Output) {
+        self.opening = LastOpening::Prose;
+        self.release(keep, out);
+    }
+
+    /// Routes all held bytes, which end calls with the marker `end` where none is open: they are markup
+    /// or prose ([`LastOpening`]).
+    pub fn end_of_call(self, end: &str, out: &mut Output) {
+        if self.drops(end) { self.drop_markup(out) } else { self.flow(out) }
+    }
+
+    /// Whether the marker `end` is markup where no call is open.
+    pub fn drops(self, end: &str) -> bool {
+        self.opening.drops(end)
+    }
+
     /// Drops all held bytes as markup; reasoning follows.
     pub fn reasoning(&mut self, out: &mut Output) {
-        self.0 = Route::Reasoning;
+        self.route = Route::Reasoning;
         self.drop_markup(out);
     }
 
@@ -78,7 +104,7 @@ impl Prose {
     /// ([`Self::flow`] ends that).
     pub fn undecided_content(&mut self, out: &mut Output) {
         out.drop_all();
-        if self.0 == Route::Reasoning {
+        if self.route == Route::Reasoning {
             out.close();
         }
         self.turn_to_content();
@@ -87,11 +113,11 @@ impl Prose {
     /// Reasoning follows, the held bytes among it: a format that opens reasoning without markup, or
     /// with markup that stays in it.
     pub fn turn_to_reasoning(&mut self) {
-        self.0 = Route::Reasoning;
+        self.route = Route::Reasoning;
     }
 
     /// Content follows. For use after an op that closed the open item itself, such as a tool call.
     pub fn turn_to_content(&mut self) {
-        self.0 = Route::Content;
+        self.route = Route::Content;
     }
 }

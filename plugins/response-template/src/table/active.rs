@@ -1,6 +1,7 @@
 //! Markers that count in a place of the turn, for the template of grammars: what ends a region
 //! there, or begins another.
 
+use super::tokens::is_token;
 use super::{Delimiter, Field, Kind, Table};
 
 impl Table {
@@ -27,6 +28,24 @@ impl Table {
         calls.flat_map(|field| &field.open).map(|open| open.trigger)
     }
 
+    /// Whether a marker begins a call.
+    pub(crate) fn opens_call(&self, marker: usize) -> bool {
+        self.call_triggers().any(|trigger| trigger == marker)
+    }
+
+    /// Whether a marker, which may be a token, ends a call or a part of one.
+    pub(crate) fn ends_call(&self, marker: usize) -> bool {
+        let literal = &*self.markers.0[marker];
+        let is_in = |end: &Delimiter| end.pattern.0.iter().any(|piece| piece.literal() == literal);
+        is_token(literal)
+            && self.fields.iter().enumerate().filter(|(_, field)| !field.kind.is_text()).any(
+                |(index, field)| {
+                    let ends = self.parameter(Some(index)).map_or(&[][..], |parameter| &parameter.ends);
+                    field.close.iter().chain(ends).any(is_in)
+                },
+            )
+    }
+
     /// Indices of the markers that begin these delimiters or the turn's end.
     pub(super) fn triggers(&self, delimiters: &[&[Delimiter]]) -> Vec<usize> {
         let mut triggers = Vec::new();
@@ -39,7 +58,6 @@ impl Table {
     /// The markers `active` and all that look like special tokens, which no message shows; in their
     /// order.
     pub(super) fn with_special_tokens(&self, active: &[usize]) -> Vec<usize> {
-        let is_token = |literal: &str| literal.len() > 1 && literal.starts_with(['<', '[']);
         let all = 0..self.markers.0.len();
         all.filter(|index| active.contains(index) || is_token(&self.markers.0[*index])).collect()
     }

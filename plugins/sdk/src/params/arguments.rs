@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::unquoted;
-use crate::{Output, Payload, Reading, Route, Segment, Tool, Types};
+use crate::{Output, Parameter, Payload, Reading, Route, Segment, Tool, Types};
 
 /// The parameter that carries the input of a custom tool.
 const INPUT: &str = "input";
@@ -73,9 +73,17 @@ impl ArgumentsWriter {
     /// lists none.
     pub fn expects(&self, key: &str) -> bool {
         let key = unquoted(key);
-        let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
-        let is_listed = listed.is_empty() || listed.iter().any(|parameter| parameter.name == key);
-        !self.is_text() && !key.is_empty() && !self.given.contains(key) && is_listed
+        let may_be = self.listed().is_empty() || self.lists(key);
+        !self.is_text() && !key.is_empty() && !self.given.contains(key) && may_be
+    }
+
+    /// Whether the tool lists a parameter of this name.
+    pub(super) fn lists(&self, key: &str) -> bool {
+        self.listed().iter().any(|parameter| parameter.name == key)
+    }
+
+    fn listed(&self) -> &[Parameter] {
+        self.tool.map_or(&[], |tool| &self.tools[tool].parameters)
     }
 
     /// Whether the value of a parameter of this name would be left out, in a call whose arguments
@@ -110,8 +118,7 @@ impl ArgumentsWriter {
 
     /// Whether parameter `key` is a list, and can be nothing else.
     pub fn is_list(&self, key: &str) -> bool {
-        let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
-        let parameter = listed.iter().find(|parameter| parameter.name == key);
+        let parameter = self.listed().iter().find(|parameter| parameter.name == key);
         !self.is_text() && parameter.is_some_and(|parameter| parameter.types == Types::ARRAY)
     }
 

@@ -164,7 +164,13 @@ impl Calls {
         let arguments = self.arguments(name);
         out.drop(out.held() - keep);
         out.tool_call(name, self.tools.payload(name));
+        self.prose.called();
         self.open.insert(CallReader::new(self.style, arguments))
+    }
+
+    /// Whether a call is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 
     /// Leaves the rest of the open call to the parser, which routes its arguments and closes it.

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use super::attributes;
 use crate::{Output, Reading};
 
+/// The attribute that a model may put before the name of a call.
+const INDEX: &str = "index=";
+
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -54,6 +57,11 @@ impl Style {
         matches!(self, Self::Flagged | Self::Typed)
     }
 
+    /// The attribute with which `marker` ends, if a tag's name comes behind it.
+    pub(super) fn first_attribute(self, marker: &str) -> &str {
+        if self == Self::Typed && marker.ends_with(INDEX) { INDEX } else { "" }
+    }
+
     /// The name in a tag, as far as the tag has been read.
     pub(super) fn name(self, tag: &str) -> &str {
         self.parts(tag).0
@@ -88,6 +96,9 @@ impl Style {
             return (unquoted(tag), "");
         }
         let tag = tag.trim_start();
+        if self == Self::Typed && tag.starts_with(INDEX) {
+            return (attributes::look_up(tag, "tool").0.unwrap_or_default(), tag);
+        }
         match attributes::quoted(tag) {
             Some(parts) => parts,
             None if self == Self::Quoted || tag.starts_with(['"', '\'']) => (unquoted(tag), ""),

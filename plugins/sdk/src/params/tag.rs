@@ -38,6 +38,12 @@ impl Tag {
         self.text.clear();
     }
 
+    /// Begins the tag behind `marker`, which ends with the attribute of the name or another one.
+    pub(super) fn begin_behind(&mut self, marker: &str) {
+        self.text.clear();
+        self.text.push_str(self.style.first_attribute(marker));
+    }
+
     /// Adds `text` to the tag, of which the first 256 bytes are kept.
     pub(super) fn push(&mut self, text: &str) {
         let room = Self::LONGEST.saturating_sub(self.text.len());

@@ -1,12 +1,12 @@
-//! What follows a call's JSON before a marker: the next call, whose marker the model left out, or
-//! prose.
+//! What stands where a call may begin without its marker, behind a call's JSON and at a message's
+//! beginning: a call whose marker the model left out, or prose.
 //!
 //! A separator there begins a call in formats whose names follow it.
 //!
 //! Invariant: a call without a marker names a declared tool, and its arguments begin or a separator comes right
 //! behind the name; held is one word.
 
-use super::header::{Head, Header};
+use super::header::{HEADER, Head, Header};
 use super::{Format, Mark, Sections, State};
 use crate::json::surplus;
 use crate::{Output, Parser};
@@ -47,20 +47,33 @@ impl<F: Format> Sections<F> {
         self.prose.flow(out);
     }
 
-    /// Reads a marker behind a call's JSON. Returns whether the marker is dealt with.
+    /// Reads text at a message's beginning, or in a section.
+    pub(super) fn at_start(&mut self, chunk: &str, out: &mut Output) {
+        let State::Start(header) = &mut self.state else { return };
+        header.text.push_str(chunk);
+        let text = header.text.trim_start();
+        if self.tools.is_empty() || header.text.len() > HEADER || !F::may_begin(text, &self.tools) {
+            self.state = State::Prose;
+            self.prose.flow(out);
+        }
+    }
+
+    /// Reads a marker behind a call's JSON, or where [`Self::at_start`] holds text. Returns whether the
+    /// marker is dealt with.
     pub(super) fn mark_after_call(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
+        let is_behind = !matches!(self.state, State::Start(_));
         let header = match &mut self.state {
-            State::Called(header) => std::mem::take(header),
+            State::Start(header) | State::Called(header) => std::mem::take(header),
             _ => Header::default(),
         };
         let says = header.text.trim();
         let names_tool = || !says.is_empty() && self.tools.contains(&F::name(says, &self.tools));
-        if mark == Mark::Separator && says.is_empty() && F::KIND.is_some() {
+        if mark == Mark::Separator && says.is_empty() && F::KIND.is_some() && is_behind {
             out.drop_all();
             self.state = State::Header(Header { separator: Some(0), ..Header::default() });
             return true;
         }
-        if mark == Mark::Separator && (F::KIND == Some(says) || names_tool()) {
+        if mark == Mark::Separator && (is_behind && F::KIND == Some(says) || names_tool()) {
             self.state = State::Header(header);
             return self.mark_in_header(mark, literal, out);
         }

@@ -7,7 +7,7 @@
 use crate::is_plausible;
 
 /// Greatest length of a header, in bytes; a name is shorter.
-const HEADER: usize = 256;
+pub(super) const HEADER: usize = 256;
 const FENCE: &str = "```";
 /// What may end a name that no marker ends: its line, or the first byte of its arguments.
 pub(super) const ENDS: &[u8; 3] = b"\n{`";

@@ -9,10 +9,12 @@
 //! holds. Inside arguments all markers that don't end them are text, and inside a string all but
 //! the turn's end and those that are tokens: these break the call off. A call is over with its
 //! JSON: text behind it that names a declared tool, as a header without its marker does, is the
-//! next call, and all else is prose. Text that turns out to be no header, since no tool can have the
-//! name that it says, goes out as prose with what follows it; in a section, whose own markers are dropped, without the marker before it. A header that the turn's
-//! end cuts off is the opening of a broken call and is dropped, as is a call without anything in
-//! it. Where no tool may be called, calls are text.
+//! next call, and all else is prose. A header without its marker counts at a message's beginning and
+//! in a section, too, if its separator follows. Text that turns out to be no header, since no tool can
+//! have the name that it says, goes out as prose with what follows it; in a section, whose own markers
+//! are dropped, without the marker before it. A header that the turn's end cuts off is the opening of a
+//! broken call and is dropped, as is a call without anything in it. Where no tool may be called, calls
+//! are text.
 //!
 //! A section inside reasoning doesn't end the reasoning, which goes on behind the section up to its
 //! own end marker. Where a model leaves that marker out, what it writes after the section stays
@@ -60,6 +62,12 @@ pub trait Format {
     /// `function`).
     const KIND: Option<&'static str> = None;
 
+    /// Whether `text`, at a message's beginning or in a section, may be a header whose marker was left
+    /// out, or begin one: it is held then.
+    fn may_begin(text: &str, tools: &Tools) -> bool {
+        tools.names().any(|name| name.starts_with(text))
+    }
+
     /// The parser's descriptor; [`Sections`] fills in its markers, stops and trim.
     fn describe() -> Descriptor;
 
@@ -89,6 +97,9 @@ enum State {
     Role,
     Header(Header),
     Arguments(ArgumentsReader),
+    /// At a message's beginning, or in a section: text that may be a header without its marker, all
+    /// held.
+    Start(Header),
     /// After a call's JSON, before a marker: text that may be the header of a call without its
     /// marker, all held.
     Called(Header),
@@ -109,7 +120,8 @@ impl<F: Format> Parser for Sections<F> {
 
     fn start(request: &Request) -> Result<Self, String> {
         let (tools, prose) = (Tools::callable(request), Prose::default());
-        Ok(Self { tools, prose, state: State::Prose, in_section: false, format: PhantomData })
+        let state = State::Start(Header::default());
+        Ok(Self { tools, prose, state, in_section: false, format: PhantomData })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -131,6 +143,7 @@ impl<F: Format> Parser for Sections<F> {
                 let Some(end) = arguments.text(chunk, out) else { return };
                 self.call_ended(&chunk[end..], out);
             }
+            State::Start(_) => self.at_start(chunk, out),
             State::Called(_) => self.after_call(chunk, out),
         }
     }
@@ -148,7 +161,7 @@ impl<F: Format> Parser for Sections<F> {
                 out.drop(out.held() - literal.len());
                 false
             }
-            State::Called(_) | State::Behind => self.mark_after_call(mark, literal, out),
+            State::Start(_) | State::Called(_) | State::Behind => self.mark_after_call(mark, literal, out),
             _ => false,
         };
         if !settled {
@@ -265,12 +278,20 @@ impl<F: Format> Sections<F> {
         };
         match mark {
             Mark::Think => self.prose.reasoning(out),
-            Mark::ThinkEnd => self.prose.content(out),
+            Mark::ThinkEnd => {
+                self.prose.undecided_content(out);
+                self.state = State::Start(Header::default());
+            }
             Mark::Call => self.state = State::Header(Header { opening: literal.len(), ..Header::default() }),
             Mark::Role => {
                 out.drop_all();
                 self.prose.turn_to_content();
                 self.state = State::Role;
+            }
+            Mark::CallEnd if !self.in_section => self.prose.drop_markup(out),
+            Mark::Section | Mark::CallEnd | Mark::Markup => {
+                out.drop_all();
+                self.state = State::Start(Header::default());
             }
             _ => self.prose.drop_markup(out),
         }

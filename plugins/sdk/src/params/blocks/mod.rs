@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 pub use self::format::{BlockFormat, Message, Part};
 use self::opening::HELD;
 use self::turn_tag::is_role;
-use super::{Calls, Tag};
+use super::{CallMark, Calls, Tag};
 use crate::json::Object;
 use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
@@ -30,6 +30,8 @@ pub struct Blocks<F> {
     calls: Calls,
     state: State,
     block: Block,
+    /// Whether the call that was opened last is respelt ([`BlockFormat::is_respelt`]).
+    is_respelt: bool,
     /// Whether calls may stand in the present message.
     may_call: bool,
     tag: Tag,
@@ -84,7 +86,8 @@ impl<F: BlockFormat> Parser for Blocks<F> {
         let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
         let body = Object::new(Payload::Json);
         let (state, format) = (State::Between, PhantomData);
-        Ok(Self { calls, state, block: Block::None, may_call: true, tag, body, format })
+        let (block, is_respelt, may_call) = (Block::None, false, true);
+        Ok(Self { calls, state, block, is_respelt, may_call, tag, body, format })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -128,8 +131,12 @@ impl<F: BlockFormat> Parser for Blocks<F> {
             (State::Announced | State::Name | State::Named, Part::TurnEnd) => out.broken_call(literal.len()),
             (State::Announced | State::Name | State::Named, _) => self.release_as_prose(literal.len(), out),
         }
-        if !self.calls.mark(part.in_call(F::STYLE), literal, out) {
-            self.outside(part, out);
+        // Inside a call the other spelling of calls is text.
+        let is_other = F::is_respelt(index) != self.is_respelt && part.is_of_calls();
+        let is_text = self.calls.is_open() && is_other;
+        let mark = if is_text { CallMark::Other } else { part.in_call(F::STYLE) };
+        if !self.calls.mark(mark, literal, out) {
+            self.outside(index, out);
             self.look_ahead(out);
         }
     }
@@ -168,7 +175,8 @@ impl<F: BlockFormat> Blocks<F> {
     }
 
     /// Handles a marker that stands outside an open call.
-    fn outside(&mut self, part: Part, out: &mut Output) {
+    fn outside(&mut self, index: usize, out: &mut Output) {
+        let (literal, part) = F::PARTS[index];
         let calls = self.may_call && !self.calls.tools.is_empty();
         let prose = &mut self.calls.prose;
         let was_in_block = self.block != Block::None;
@@ -188,8 +196,8 @@ impl<F: BlockFormat> Blocks<F> {
             Part::Markup => prose.drop_markup(out),
             Part::Block if calls => (self.state, self.block) = (State::Announced, Block::Open),
             Part::Call if calls => {
-                self.state = State::Name;
-                self.tag.begin();
+                (self.state, self.is_respelt) = (State::Name, F::is_respelt(index));
+                self.tag.begin_behind(literal);
             }
             Part::BlockEnd
             | Part::CallEnd
@@ -201,6 +209,9 @@ impl<F: BlockFormat> Blocks<F> {
                 if was_in_block =>
             {
                 prose.drop_markup(out);
+            }
+            Part::BlockEnd | Part::CallEnd | Part::BodyEnd | Part::ValueEnd if calls => {
+                prose.end_of_call(literal, out);
             }
             _ => prose.flow(out),
         }
@@ -252,6 +263,6 @@ impl<F: BlockFormat> Blocks<F> {
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         (self.state, self.block) = (State::Between, Block::None);
-        self.calls.prose.release(keep, out);
+        self.calls.prose.mention(keep, out);
     }
 }

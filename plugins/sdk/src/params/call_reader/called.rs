@@ -83,6 +83,10 @@ impl CallReader {
         if mark == CallMark::Call && !self.doubt.is_long() {
             return self.restart_name(literal, tools, out);
         }
+        if mark == CallMark::KeyEnd && !self.breaks && self.arguments.expects(&self.key) {
+            // A call's marker stood in the place of the key's.
+            return self.end_key(mark, literal, out);
+        }
         let is_header = self.style == Style::Elements && matches!(mark, CallMark::Key | CallMark::End);
         if is_header && self.names_a_tool(tools) {
             return self.follow(literal, out);

@@ -1,12 +1,12 @@
 //! Keys of parameters, of which a model may have left out the end.
 //!
 //! Invariant: a key whose end is missing has no white space and no `=`; what follows these begins
-//! the value.
+//! the value. A tag that has `=` behind an expected key holds the value's beginning, too.
 
 use super::{CallReader, State};
 use crate::Output;
 use crate::params::doubt::DOUBT;
-use crate::params::{CallMark, CallProgress, Key};
+use crate::params::{CallMark, CallProgress, Key, Style};
 
 impl CallReader {
     /// Reads `text` of a key. Returns the number of bytes read.
@@ -23,12 +23,46 @@ impl CallReader {
         }
         let read = end.map_or(text.len(), |end| end + usize::from(is_whole));
         self.doubt.push(&text[..read]);
-        if is_whole {
+        if is_whole && self.holds_value() {
+            self.begin_in_tag(text.len() - read, out);
+        } else if is_whole {
             self.begin_value(text.len() - read, out);
         } else if end.is_some() {
             self.begin_unended(text.len() - read, out);
         }
         read
+    }
+
+    /// Whether the tag, which is whole, holds a value behind `=`: `<parameter=command=git status>`.
+    fn holds_value(&self) -> bool {
+        self.style == Style::Attribute
+            && self.state == State::Key
+            && !self.arguments.lists(&self.key)
+            && self.key.split_once('=').is_some_and(|(key, value)| {
+                !value.trim().is_empty()
+                    && !key.trim_start().contains(char::is_whitespace)
+                    && self.arguments.expects(key)
+            })
+    }
+
+    /// Begins the value that the tag holds. The tag's end is held: it is the value's own text, unless
+    /// the value's end follows.
+    fn begin_in_tag(&mut self, keep: usize, out: &mut Output) {
+        out.hiding(keep + 1, |out| self.begin_unended(0, out));
+        self.doubt(State::TagEnd, ">");
+    }
+
+    /// Whether the key, which another follows, has its value's beginning behind it.
+    pub(super) fn begins_value(&self) -> bool {
+        !self.style.has_attributes() && !split(&self.key).1.is_empty()
+    }
+
+    /// Begins another key, `literal`, in place of the end of a key: the words of the first belong to
+    /// nothing.
+    pub(super) fn restart_key(&mut self, literal: &str, out: &mut Output) -> CallProgress {
+        self.is_broken |= !self.key.trim().is_empty();
+        out.drop(out.held() - literal.len());
+        self.doubt(State::Key, literal)
     }
 
     /// A marker ends the key.
@@ -61,6 +95,7 @@ impl CallReader {
         let (key, value) = (key.to_owned(), value.to_owned());
         self.key = key;
         self.begin_value(keep + value.len(), out);
+        self.unwrap(keep + value.len(), out);
         self.state = State::Value;
         self.arguments.pass_line();
         self.arguments.text(&value, keep, out);

@@ -5,7 +5,9 @@
 mod called;
 mod key;
 mod value;
+mod wrapper;
 
+use self::wrapper::Wrapper;
 use super::{ArgumentsWriter, CallMark, CallProgress, Doubt, Style};
 use crate::{FinishReason, Output, Tools};
 
@@ -39,7 +41,8 @@ use crate::{FinishReason, Output, Tools};
 ///   call follows; other words there, and those before another end of a value, are the value's;
 /// - all that stands before the first parameter and is no markup there, unless the arguments are
 ///   plain text. The next call is found behind it;
-/// - words in a parameter's tag that are no attributes, and a parameter given twice;
+/// - words in a parameter's tag that are no attributes, a key that another follows in place of its
+///   end, and a parameter given twice;
 /// - the header of a call, broken off, behind the end of a value, if a declared tool's call follows.
 ///
 /// A call is incomplete, too, where another begins before its first parameter or between a key and
@@ -51,6 +54,8 @@ pub struct CallReader {
     /// ends it.
     is_whole: bool,
     arguments: ArgumentsWriter,
+    /// The parameter that wraps the arguments, or may.
+    wrapper: Option<Box<Wrapper>>,
     state: State,
     /// The key or, after a marker that begins a call, the name, as far as it has been read.
     key: String,
@@ -78,6 +83,10 @@ enum State {
     /// After a key, before its value.
     Before,
     Value,
+    /// In a value that may wrap the arguments, or behind one that did.
+    Wrapper,
+    /// In a value that began in its tag, behind what may be the tag's end.
+    TagEnd,
     /// After a marker inside a value that may end the call.
     Ended,
     /// In the header of a call behind what may end the value or the call.
@@ -96,6 +105,7 @@ impl CallReader {
             style,
             is_whole,
             arguments,
+            wrapper: None,
             state,
             key,
             doubt,
@@ -126,7 +136,8 @@ impl CallReader {
                 },
                 State::Key | State::KeyInValue => self.read_key(rest, out),
                 State::Before => self.before(rest, out),
-                State::Between | State::Ended | State::InnerEnded => self.after(rest, out),
+                State::Wrapper => self.read_wrapper(rest, out),
+                State::Between | State::Ended | State::InnerEnded | State::TagEnd => self.after(rest, out),
                 State::Value => {
                     self.arguments.text(rest, 0, out);
                     rest.len()
@@ -141,14 +152,18 @@ impl CallReader {
     pub(super) fn look_ahead(&self, out: &mut Output) {
         match self.state {
             State::Key | State::KeyInValue | State::Called => self.style.hold_tag(out),
-            State::Between | State::Ended | State::InnerEnded => out.hold_gap(),
-            State::Before | State::Value => {}
+            State::Between | State::Ended | State::InnerEnded | State::TagEnd => out.hold_gap(),
+            State::Before | State::Value | State::Wrapper => {}
         }
     }
 
     /// Reads a marker, whose `literal` is the youngest held text.
     pub fn mark(&mut self, mark: CallMark, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
+        if self.state == State::Wrapper && self.wraps_nothing() {
+            self.unwrap(literal.len(), out);
+        }
         match (self.state, mark) {
+            (State::Wrapper, _) => self.mark_wrapper(mark, literal, out),
             (State::Ended | State::InnerEnded, CallMark::Stop)
             | (State::Between | State::Ended, CallMark::Outside) => self.close(literal.len(), out),
             (State::Between, CallMark::Stop) if self.is_over() => self.close(literal.len(), out),
@@ -185,6 +200,10 @@ impl CallReader {
             (State::Between, CallMark::End) if self.breaks => self.doubt_more(State::Ended, literal),
             (State::Between, CallMark::End) => self.close(0, out),
             (State::Key, CallMark::KeyEnd | CallMark::Value) => self.end_key(mark, literal, out),
+            (State::Key, CallMark::Key) if !self.begins_value() => self.restart_key(literal, out),
+            (State::TagEnd, CallMark::Key) => self.doubt_more(State::KeyInValue, literal),
+            (State::TagEnd, CallMark::ValueEnd) => self.doubt_more(State::Between, literal),
+            (State::TagEnd, CallMark::End) => self.doubt_more(State::Ended, literal),
             (State::KeyInValue, CallMark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
             (State::KeyInValue, CallMark::Value)
                 if self.breaks && self.style == Style::Typed && self.key_counts() =>
@@ -200,7 +219,7 @@ impl CallReader {
                 self.flow(out)
             }
             (State::Before | State::Value, _) => self.in_value(mark, literal, out),
-            (State::Between | State::Ended | State::InnerEnded | State::KeyInValue, _) => {
+            (State::Between | State::Ended | State::InnerEnded | State::KeyInValue | State::TagEnd, _) => {
                 self.resume(literal.len(), out);
                 if self.arguments.has_begun() { self.in_value(mark, literal, out) } else { self.skip(0, out) }
             }
@@ -211,6 +230,7 @@ impl CallReader {
     /// parameter's. Other undecided text is dropped.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let is_over = match self.state {
+            State::Wrapper => return self.finish_wrapper(reason == FinishReason::Stop, out),
             State::Called if reason == FinishReason::Stop => return self.leave_name(0, out),
             State::Ended | State::InnerEnded => true,
             State::Between => self.is_over(),

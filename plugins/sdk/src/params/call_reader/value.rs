@@ -18,7 +18,7 @@ impl CallReader {
         out.drop(read);
         if read < text.len() {
             // The marker that begins a value was left out.
-            self.state = State::Value;
+            self.enter_value();
         }
         read
     }
@@ -56,17 +56,24 @@ impl CallReader {
         let is_given = self.arguments.is_given(&name);
         self.is_broken |= std::mem::take(&mut self.breaks) || !is_tag || is_given;
         self.arguments.end(keep, out);
-        self.arguments.begin_as(&name, reading, out);
+        self.begin_parameter(&name, reading, out);
         drop(name);
         self.key = tag;
         self.key.clear();
         (self.values, self.calls) = (0, 0);
-        self.state = if self.style == Style::Elements { State::Before } else { State::Value };
-        if self.style == Style::Attribute {
+        self.enter_value();
+        if self.style == Style::Elements {
+            self.state = State::Before;
+        } else if self.style == Style::Attribute {
             self.arguments.skip_line();
         } else if self.state == State::Value && keep == 0 {
             self.arguments.text("", 0, out);
         }
+    }
+
+    /// Goes on with the value of the key.
+    fn enter_value(&mut self) {
+        self.state = if self.wrapper.is_some() { State::Wrapper } else { State::Value };
     }
 
     /// Makes all text up to the end of the call its argument.
@@ -142,12 +149,14 @@ impl CallReader {
 
     /// Begins a value's text, with nothing held.
     pub(super) fn flow(&mut self, out: &mut Output) -> CallProgress {
-        self.state = State::Value;
-        self.arguments.text("", 0, out);
+        self.enter_value();
+        if self.state == State::Value {
+            self.arguments.text("", 0, out);
+        }
         CallProgress::Inside
     }
 }
 
-fn leading_white(text: &str) -> usize {
+pub(super) fn leading_white(text: &str) -> usize {
     text.len() - text.trim_start_matches(white).len()
 }
