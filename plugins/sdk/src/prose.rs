@@ -55,6 +55,11 @@ impl Prose {
         out.take(self.0, out.held() - keep);
     }
 
+    /// Where prose goes at present.
+    pub fn route(self) -> Route {
+        self.0
+    }
+
     /// Drops all held bytes as markup; prose of the same kind follows.
     pub fn drop_markup(self, out: &mut Output) {
         out.drop_all();

@@ -6,7 +6,7 @@
 
 use super::value::WORDS;
 use super::{CallReader, State};
-use crate::params::{CallMark, CallProgress, Style, Tag};
+use crate::params::{CallMark, CallProgress, Tag};
 use crate::{Output, Tools};
 
 impl CallReader {
@@ -83,7 +83,7 @@ impl CallReader {
         if mark == CallMark::Call && !self.doubt.is_long() {
             return self.restart_name(literal, tools, out);
         }
-        let is_header = self.style == Style::Elements && matches!(mark, CallMark::Key | CallMark::End);
+        let is_header = self.style.is_elements() && matches!(mark, CallMark::Key | CallMark::End);
         if is_header && self.names_a_tool(tools) {
             return self.follow(literal, out);
         }

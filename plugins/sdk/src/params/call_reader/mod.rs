@@ -4,10 +4,11 @@
 
 mod called;
 mod key;
+mod kind;
 mod value;
 
 use super::{ArgumentsWriter, CallMark, CallProgress, Doubt, Style};
-use crate::{FinishReason, Output, Tools};
+use crate::{FinishReason, Output, Reading, Tools};
 
 /// An open call.
 ///
@@ -52,8 +53,12 @@ pub struct CallReader {
     is_whole: bool,
     arguments: ArgumentsWriter,
     state: State,
-    /// The key or, after a marker that begins a call, the name, as far as it has been read.
+    /// The key or, after a marker that begins a call, the name, or the type of a value, as far as it
+    /// has been read.
     key: String,
+    /// Parameter whose value hasn't begun, because its type may stand before it, and how the value
+    /// is to be read.
+    due: Option<(String, Reading)>,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
     /// Whether the call is incomplete, whatever follows.
@@ -77,6 +82,8 @@ enum State {
     KeyInValue,
     /// After a key, before its value.
     Before,
+    /// In the type that stands between a key and its value.
+    Type,
     Value,
     /// After a marker inside a value that may end the call.
     Ended,
@@ -98,6 +105,7 @@ impl CallReader {
             arguments,
             state,
             key,
+            due: None,
             doubt,
             is_broken,
             breaks,
@@ -126,6 +134,7 @@ impl CallReader {
                 },
                 State::Key | State::KeyInValue => self.read_key(rest, out),
                 State::Before => self.before(rest, out),
+                State::Type => self.read_type(rest, out),
                 State::Between | State::Ended | State::InnerEnded => self.after(rest, out),
                 State::Value => {
                     self.arguments.text(rest, 0, out);
@@ -142,12 +151,15 @@ impl CallReader {
         match self.state {
             State::Key | State::KeyInValue | State::Called => self.style.hold_tag(out),
             State::Between | State::Ended | State::InnerEnded => out.hold_gap(),
-            State::Before | State::Value => {}
+            State::Before | State::Type | State::Value => {}
         }
     }
 
     /// Reads a marker, whose `literal` is the youngest held text.
     pub fn mark(&mut self, mark: CallMark, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
+        if self.due.is_some() && self.mark_type(mark, literal.len(), out) {
+            return CallProgress::Inside;
+        }
         match (self.state, mark) {
             (State::Ended | State::InnerEnded, CallMark::Stop)
             | (State::Between | State::Ended, CallMark::Outside) => self.close(literal.len(), out),
@@ -199,7 +211,7 @@ impl CallReader {
                 out.drop_all();
                 self.flow(out)
             }
-            (State::Before | State::Value, _) => self.in_value(mark, literal, out),
+            (State::Before | State::Type | State::Value, _) => self.in_value(mark, literal, out),
             (State::Between | State::Ended | State::InnerEnded | State::KeyInValue, _) => {
                 self.resume(literal.len(), out);
                 if self.arguments.has_begun() { self.in_value(mark, literal, out) } else { self.skip(0, out) }
