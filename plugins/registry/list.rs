@@ -66,8 +66,8 @@ registry! {
             "as that says, or a table";
     }
     tables {
-        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "inkling" "internlm" "jamba"
-        "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "phi4-mini" "plamo3" "seed-oss" "solar"
+        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "hy3-preview" "hy4" "inkling" "internlm" "jamba"
+        "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "phi4-mini" "plamo3" "seed-oss" "solar" "solar2"
         "step3"
     }
 }
