@@ -56,6 +56,9 @@ registry! {
         muse "muse" Muse
             "Muse Glimmer"
             "messages to the model itself, the user or a tool, ATEM calls";
+        k2_horizon "k2-horizon" K2Horizon
+            "K2 Horizon"
+            "`<ifm|think>` reasoning by effort, calls as keys and values, with types, or as JSON";
     }
     interpreter {
         response_template "response-template" ResponseTemplate
@@ -63,7 +66,8 @@ registry! {
             "as that says, or a table";
     }
     tables {
-        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "inkling" "internlm" "jamba" "k2-horizon" "laguna" "longcat"
-        "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "phi4-mini" "plamo3" "seed-oss" "solar" "step3"
+        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "hy3-preview" "hy4" "inkling" "internlm" "jamba"
+        "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "phi4-mini" "plamo3" "seed-oss" "solar" "solar2"
+        "step3"
     }
 }

@@ -58,6 +58,11 @@ impl Prose {
         out.take(self.route, out.held() - keep);
     }
 
+    /// Where prose goes at present.
+    pub fn route(self) -> Route {
+        self.route
+    }
+
     /// Drops all held bytes as markup; prose of the same kind follows.
     pub fn drop_markup(self, out: &mut Output) {
         out.drop_all();

@@ -180,7 +180,9 @@ impl CompletedTurn<'_> {
             (Head::ToolCall(call), Some(Piece::Text(text))) => text.contains(&call.name),
             _ => false,
         };
-        if calls.iter().any(is_bare) {
+        // Where other markers end reasoning too, the only such marker may be a value's text.
+        let is_its_text = |item: &Item| item.text.contains(text(&self.output[end]));
+        if calls.iter().any(|call| is_bare(call) || is_its_text(call)) {
             return None;
         }
         (self.items.first()?.head == Head::Reasoning).then(|| Changed {

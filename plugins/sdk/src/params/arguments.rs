@@ -118,8 +118,25 @@ impl ArgumentsWriter {
 
     /// Whether parameter `key` is a list, and can be nothing else.
     pub fn is_list(&self, key: &str) -> bool {
-        let parameter = self.listed().iter().find(|parameter| parameter.name == key);
-        !self.is_text() && parameter.is_some_and(|parameter| parameter.types == Types::ARRAY)
+        !self.is_text() && self.types(key) == Some(Types::ARRAY)
+    }
+
+    /// How the value of parameter `key` is read where the call says that it is a `kind`: by the
+    /// schema, which alone binds the caller. The kind counts where the schema leaves open whether the
+    /// value is text, or doesn't list the parameter.
+    pub fn reading(&self, key: &str, kind: &str) -> Reading {
+        let types = self.types(key);
+        match kind {
+            "string" if types.is_none_or(|types| types.allows(Types::STRING)) => Reading::Text,
+            _ if types.is_none() => Reading::Json,
+            _ => Reading::Declared,
+        }
+    }
+
+    /// The types that the schema allows parameter `key`, if it lists the parameter.
+    fn types(&self, key: &str) -> Option<Types> {
+        let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
+        listed.iter().find(|parameter| parameter.name == key).map(|parameter| parameter.types)
     }
 
     /// Begins the body of a call whose arguments are plain text: all of it goes out as it is.

@@ -20,6 +20,9 @@ pub enum Style {
     Quoted,
     /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
     Elements,
+    /// The same, where `<arg_type>TYPE</arg_type>` may stand before the value
+    /// ([`super::ArgumentsWriter::reading`]).
+    TypedElements,
     /// `<parameter name="KEY" string="true">VALUE</parameter>`: `true` says that the value is text,
     /// `false` that it is JSON.
     Flagged,
@@ -43,7 +46,12 @@ pub struct Key<'a> {
 impl Style {
     /// Whether a marker ends the tag of a parameter and that of a call, and not `>`.
     pub(super) fn ends_by_marker(self) -> bool {
-        matches!(self, Self::Elements | Self::Typed)
+        self.is_elements() || self == Self::Typed
+    }
+
+    /// Whether a key and its value are elements of their own.
+    pub(super) fn is_elements(self) -> bool {
+        matches!(self, Self::Elements | Self::TypedElements)
     }
 
     /// Tells the host to hold the tag of a parameter or of a call, up to what ends it or makes it
@@ -92,7 +100,7 @@ impl Style {
 
     /// The name at the beginning of a tag, in quotes or not, and the attributes behind it.
     fn parts(self, tag: &str) -> (&str, &str) {
-        if matches!(self, Self::Attribute | Self::Elements) {
+        if self == Self::Attribute || self.is_elements() {
             return (unquoted(tag), "");
         }
         let tag = tag.trim_start();
@@ -114,6 +122,10 @@ pub enum CallMark {
     Key,
     /// A key ends.
     KeyEnd,
+    /// The type of the value that follows begins.
+    Type,
+    /// The type ends.
+    TypeEnd,
     /// A value begins.
     Value,
     /// A value ends.

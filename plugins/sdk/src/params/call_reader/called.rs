@@ -6,7 +6,7 @@
 
 use super::value::WORDS;
 use super::{CallReader, State};
-use crate::params::{CallMark, CallProgress, Style, Tag};
+use crate::params::{CallMark, CallProgress, Tag};
 use crate::{Output, Tools};
 
 impl CallReader {
@@ -87,7 +87,7 @@ impl CallReader {
             // A call's marker stood in the place of the key's.
             return self.end_key(mark, literal, out);
         }
-        let is_header = self.style == Style::Elements && matches!(mark, CallMark::Key | CallMark::End);
+        let is_header = self.style.is_elements() && matches!(mark, CallMark::Key | CallMark::End);
         if is_header && self.names_a_tool(tools) {
             return self.follow(literal, out);
         }

@@ -4,12 +4,13 @@
 
 mod called;
 mod key;
+mod kind;
 mod value;
 mod wrapper;
 
 use self::wrapper::Wrapper;
 use super::{ArgumentsWriter, CallMark, CallProgress, Doubt, Style};
-use crate::{FinishReason, Output, Tools};
+use crate::{FinishReason, Output, Reading, Tools};
 
 /// An open call.
 ///
@@ -57,8 +58,12 @@ pub struct CallReader {
     /// The parameter that wraps the arguments, or may.
     wrapper: Option<Box<Wrapper>>,
     state: State,
-    /// The key or, after a marker that begins a call, the name, as far as it has been read.
+    /// The key or, after a marker that begins a call, the name, or the type of a value, as far as it
+    /// has been read.
     key: String,
+    /// Parameter whose value hasn't begun, because its type may stand before it, and how the value
+    /// is to be read.
+    due: Option<(String, Reading)>,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
     /// Whether the call is incomplete, whatever follows.
@@ -82,6 +87,8 @@ enum State {
     KeyInValue,
     /// After a key, before its value.
     Before,
+    /// In the type that stands between a key and its value.
+    Type,
     Value,
     /// In a value that may wrap the arguments, or behind one that did.
     Wrapper,
@@ -108,6 +115,7 @@ impl CallReader {
             wrapper: None,
             state,
             key,
+            due: None,
             doubt,
             is_broken,
             breaks,
@@ -136,6 +144,7 @@ impl CallReader {
                 },
                 State::Key | State::KeyInValue => self.read_key(rest, out),
                 State::Before => self.before(rest, out),
+                State::Type => self.read_type(rest, out),
                 State::Wrapper => self.read_wrapper(rest, out),
                 State::Between | State::Ended | State::InnerEnded | State::TagEnd => self.after(rest, out),
                 State::Value => {
@@ -153,7 +162,7 @@ impl CallReader {
         match self.state {
             State::Key | State::KeyInValue | State::Called => self.style.hold_tag(out),
             State::Between | State::Ended | State::InnerEnded | State::TagEnd => out.hold_gap(),
-            State::Before | State::Value | State::Wrapper => {}
+            State::Before | State::Type | State::Value | State::Wrapper => {}
         }
     }
 
@@ -161,6 +170,9 @@ impl CallReader {
     pub fn mark(&mut self, mark: CallMark, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
         if self.state == State::Wrapper && self.wraps_nothing() {
             self.unwrap(literal.len(), out);
+        }
+        if self.due.is_some() && self.mark_type(mark, literal.len(), out) {
+            return CallProgress::Inside;
         }
         match (self.state, mark) {
             (State::Wrapper, _) => self.mark_wrapper(mark, literal, out),
@@ -218,7 +230,7 @@ impl CallReader {
                 out.drop_all();
                 self.flow(out)
             }
-            (State::Before | State::Value, _) => self.in_value(mark, literal, out),
+            (State::Before | State::Type | State::Value, _) => self.in_value(mark, literal, out),
             (State::Between | State::Ended | State::InnerEnded | State::KeyInValue | State::TagEnd, _) => {
                 self.resume(literal.len(), out);
                 if self.arguments.has_begun() { self.in_value(mark, literal, out) } else { self.skip(0, out) }

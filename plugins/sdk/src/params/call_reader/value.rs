@@ -11,13 +11,22 @@ use crate::params::{CallMark, CallProgress, Key, Style};
 /// in bytes.
 pub(super) const WORDS: usize = 48;
 
+/// Longest text at the stream's end that may be half a marker, in bytes.
+const HALF: usize = 32;
+
 impl CallReader {
     /// Skips white space between a key's element and its value's.
     pub(super) fn before(&mut self, text: &str, out: &mut Output) -> usize {
-        let read = leading_white(text);
+        let is_begun = out.held() > text.len();
+        let read = if is_begun { 0 } else { leading_white(text) };
         out.drop(read);
+        let may_be_marker = is_begun || text[read..].starts_with('<');
+        if self.due.is_some() && may_be_marker && out.held() <= HALF {
+            return text.len();
+        }
         if read < text.len() {
             // The marker that begins a value was left out.
+            self.begin_due(out);
             self.enter_value();
         }
         read
@@ -56,13 +65,17 @@ impl CallReader {
         let is_given = self.arguments.is_given(&name);
         self.is_broken |= std::mem::take(&mut self.breaks) || !is_tag || is_given;
         self.arguments.end(keep, out);
-        self.begin_parameter(&name, reading, out);
-        drop(name);
+        if self.style == Style::TypedElements {
+            self.due = Some((name.into_owned(), reading));
+        } else {
+            self.begin_parameter(&name, reading, out);
+            drop(name);
+        }
         self.key = tag;
         self.key.clear();
         (self.values, self.calls) = (0, 0);
         self.enter_value();
-        if self.style == Style::Elements {
+        if self.style.is_elements() {
             self.state = State::Before;
         } else if self.style == Style::Attribute {
             self.arguments.skip_line();

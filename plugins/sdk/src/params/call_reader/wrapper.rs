@@ -112,7 +112,12 @@ impl CallReader {
         }
         match mark {
             CallMark::ValueEnd => {}
-            CallMark::Key | CallMark::KeyEnd | CallMark::Value | CallMark::Other => self.is_broken = true,
+            CallMark::Key
+            | CallMark::KeyEnd
+            | CallMark::Type
+            | CallMark::TypeEnd
+            | CallMark::Value
+            | CallMark::Other => self.is_broken = true,
             CallMark::End => return self.close_wrapper(0, out),
             CallMark::Call | CallMark::Next | CallMark::Outside | CallMark::Stop => {
                 return self.close_wrapper(literal.len(), out);

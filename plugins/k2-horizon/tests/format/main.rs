@@ -1,0 +1,4 @@
+//! Tests of the format k2-horizon.
+
+mod any_cut;
+mod fragments;
