@@ -54,7 +54,7 @@ impl Model {
     fn doctor(&self) -> String {
         let output = self.command("doctor", &[]).output().expect("the binary runs");
         let said = String::from_utf8(output.stdout).expect("UTF-8");
-        said.lines().filter(|line| line.contains(" parser ")).map(|line| format!("{line}\n")).collect()
+        said.lines().filter(|line| line.contains(" parser ")).collect::<Vec<_>>().join("\n")
     }
 
     fn command(&self, subcommand: &str, more: &[&str]) -> Command {
