@@ -84,10 +84,11 @@ impl CpuRunner {
         let context = context(config, options)?;
         let config = &ModelConfig { context, ..config.clone() };
         let memory = memory(config, options)?;
-        let backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, options);
+        let storage = Storage::new(options, weights);
+        let backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, storage, options);
         let mut backend = TimedBackend::new(backend);
         let model = Decoder::load(&mut backend, config, weights, progress)?;
-        if Storage::new(options).copies(&threads.cpu) || weights.are_blocks() {
+        if storage.copies(&threads.cpu) || weights.are_blocks() {
             weights.release_pages();
         }
         let states = backend.inner().states.as_ref().map(LaneStates::shape);
