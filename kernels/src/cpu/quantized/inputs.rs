@@ -134,8 +134,8 @@ fn round<L: Dots>(lanes: L, group: &[f32; GROUP]) -> InputGroup {
     let (x, range) = Range::of(lanes, group);
     let (factor, shift) = (lanes.splat(range.factor(MOST)), lanes.splat(SHIFT));
     let mut codes = GroupCodes::default();
-    for half in 0..2 {
-        codes.set(lanes, half, lanes.add(lanes.mul(x[half], factor), shift));
+    for (half, x) in x.into_iter().enumerate() {
+        codes.set(lanes, half, lanes.add(lanes.mul(x, factor), shift));
     }
     codes.scaled(range.scale(MOST))
 }
@@ -147,8 +147,8 @@ fn round_finely<L: Dots>(lanes: L, group: &[f32; GROUP]) -> [InputGroup; 2] {
     let (x, range) = Range::of(lanes, group);
     let (factor, shift) = (lanes.splat(range.factor(MOST * UPPER)), lanes.splat(SHIFT));
     let (mut upper, mut lower) = (GroupCodes::default(), GroupCodes::default());
-    for half in 0..2 {
-        let code = lanes.sub(lanes.add(lanes.mul(x[half], factor), shift), shift);
+    for (half, x) in x.into_iter().enumerate() {
+        let code = lanes.sub(lanes.add(lanes.mul(x, factor), shift), shift);
         // Half a unit of the code more, so that 128 is a unit above -128, and not 128 above zero.
         let raised = lanes.add(lanes.mul(code, lanes.splat(1.0 / UPPER)), lanes.splat(0.5 / UPPER));
         let shifted = lanes.add(raised, shift);
