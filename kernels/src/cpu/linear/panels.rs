@@ -9,8 +9,8 @@ use crate::cpu::lanes::{LANES, Pass};
 
 /// Rows of x and panels of a weight, whose products a tile sums up.
 pub(super) trait PanelRows<L: Dots> {
-    /// Number of neighbouring rows whose results are added to those of one row of x: one or two. A
-    /// tile's first row is the first of such, and `M` tiles of even heights have whole ones.
+    /// Number of neighbouring rows, one or two, whose results are those of one row of x when they are
+    /// added. Heights of tiles are multiples of it.
     #[inline(always)]
     fn planes(&self) -> usize {
         1
