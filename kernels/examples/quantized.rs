@@ -1,5 +1,5 @@
-//! Speed of linear layers with quantised weights on this machine, by instruction set and format:
-//! billions of weights per second with one row of x, read from memory by all threads, and by one
+//! Speed of linear layers with quantised weights on this machine, by instruction set, format, and
+//! bits of inputs: billions of weights per second with one row of x, read from memory by all threads, and by one
 //! thread from its own cache; and of products of one thread with several rows. Formats take turns,
 //! since other work on the machine changes the speed; the median counts, and the best is beside it.
 //!
@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use kernels::cpu::{
-    Cpu, Elements, FileBlocks, Isa, Matrix, QuantizeError, QuantizeTo, QuantizedMatrix, linear,
+    Cpu, Elements, FileBlocks, InputRounding, Isa, Matrix, QuantizeError, QuantizeTo, QuantizedMatrix, linear,
 };
 use kernels::ggml::BlockType;
 use ops::StoreMode;
@@ -22,6 +22,9 @@ const SMALL: (usize, usize) = (512, 1024);
 const REPETITIONS: usize = 21;
 /// Numbers of rows of x that one thread multiplies with a small weight.
 const ROWS: [usize; 3] = [1, 4, 16];
+
+/// What inputs are rounded to, and the number of bits.
+const INPUTS: [(InputRounding, u32); 2] = [(InputRounding::None, 8), (InputRounding::SixteenBits, 16)];
 
 /// Types of blocks that are kept in formats of their own.
 const KINDS: [BlockType; 8] = [
@@ -62,8 +65,10 @@ fn main() {
     ];
     cases.extend(KINDS.map(|kind| MeasuredFormat::new(kind.name(), |shape| blocks(&cpu, shape, kind))));
     let rows = ROWS.map(|n| format!("x{n}")).join(" | ");
-    println!("| set | format | bytes/weight | memory, {threads} threads | cache, 1 thread: {rows} |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "| set | format | inputs | bytes/weight | memory, {threads} threads | cache, 1 thread: {rows} |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for isa in Isa::available() {
         if set.as_ref().map_or(isa.name() != "portable", |set| set == isa.name()) {
             measure(isa, threads, &cases);
@@ -73,27 +78,34 @@ fn main() {
 
 fn measure(isa: Isa, threads: usize, cases: &[MeasuredFormat]) {
     let (all, one) = (Cpu::with_isa(threads, isa), Cpu::with_isa(1, isa));
-    let mut rates = vec![[const { Vec::new() }; 1 + ROWS.len()]; cases.len()];
+    let cases = || cases.iter().flat_map(|case| INPUTS.map(|inputs| (case, inputs)));
+    let mut rates = vec![[const { Vec::new() }; 1 + ROWS.len()]; cases().count()];
     for _ in 0..REPETITIONS {
-        for (case, rates) in cases.iter().zip(&mut rates) {
-            rates[0].push(rate(&all, (&case.large, LARGE), 1, 1));
+        for ((case, (inputs, _)), rates) in cases().zip(&mut rates) {
+            rates[0].push(rate(&all, (&case.large, LARGE), inputs, 1, 1));
             for (rows, rates) in ROWS.iter().zip(&mut rates[1..]) {
-                rates.push(rate(&one, (&case.small, SMALL), *rows, 64 / rows));
+                rates.push(rate(&one, (&case.small, SMALL), inputs, *rows, 64 / rows));
             }
         }
     }
-    for (case, mut rates) in cases.iter().zip(rates) {
+    for ((case, (_, bits)), mut rates) in cases().zip(rates) {
         let cells = rates.each_mut().map(|rates| median_and_best(rates)).join(" | ");
         let per_weight = case.large.bytes() as f64 / (LARGE.0 * LARGE.1) as f64;
-        println!("| {} | {} | {per_weight:.3} | {cells} |", isa.name(), case.name);
+        println!("| {} | {} | {bits} bits | {per_weight:.3} | {cells} |", isa.name(), case.name);
     }
 }
 
 /// Billions of products per second.
-fn rate(cpu: &Cpu, (matrix, (n, k)): (&QuantizedMatrix, (usize, usize)), rows: usize, times: usize) -> f64 {
+fn rate(
+    cpu: &Cpu,
+    (matrix, (n, k)): (&QuantizedMatrix, (usize, usize)),
+    inputs: InputRounding,
+    rows: usize,
+    times: usize,
+) -> f64 {
     let x = values(rows * k);
     let mut out = vec![0.0; rows * n];
-    let weight = [Matrix::new(Elements::Quantized(matrix), n, k)];
+    let weight = [Matrix::new(Elements::Quantized(matrix), n, k).with_inputs(inputs)];
     let begin = Instant::now();
     for _ in 0..times {
         linear(cpu, &x, &weight, None, StoreMode::Overwrite, &mut out);

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::cpu::{self, CpuOptions, CpuRunner, Numerics, Threads};
+use engine::cpu::{self, CpuOptions, CpuRunner, KvDtype, Numerics, Threads};
 use engine::models::LoadError;
 use engine::runner::Runner;
 use engine::{GgufFiles, ModelFiles};
@@ -62,7 +62,11 @@ fn logits(files: &ModelFiles) -> Vec<f32> {
 }
 
 fn loaded(files: &ModelFiles) -> Result<Vec<f32>, LoadError> {
-    let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics: Numerics::EXACT, ..CpuOptions::default() };
+    loaded_as(files, Numerics::EXACT)
+}
+
+fn loaded_as(files: &ModelFiles, numerics: Numerics) -> Result<Vec<f32>, LoadError> {
+    let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics, ..CpuOptions::default() };
     let mut runner: CpuRunner = cpu::load(files, &Threads::start(Some(1)).unwrap(), &options, &mut |_| {})?;
     let vocab = u32::try_from(runner.shape().vocab).unwrap();
     let tokens: Vec<u32> = (0..40).map(|i| i * 7 % vocab).collect();
@@ -75,10 +79,14 @@ fn logits_of(writer: &Writer) -> Vec<f32> {
 
 /// Logits, or the message of the error without the file's path.
 fn loaded_of(writer: &Writer) -> Result<Vec<f32>, String> {
+    loaded_of_as(writer, Numerics::EXACT)
+}
+
+fn loaded_of_as(writer: &Writer, numerics: Numerics) -> Result<Vec<f32>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     std::fs::write(&path, writer.finish()).unwrap();
-    let loaded = loaded(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()));
+    let loaded = loaded_as(&ModelFiles::Gguf(GgufFiles::open(&path).unwrap()), numerics);
     loaded.map_err(|error| error.to_string().replace(path.to_str().unwrap(), "model.gguf"))
 }
 
@@ -230,24 +238,39 @@ fn matrices_in_blocks_have_the_logits_of_their_values() {
         ("gpt-oss-bf16", BlockType::IQ4_NL, 20),
         ("../../../models/kimi-tiny", BlockType::Q8_0, 8),
     ] {
-        let mut stored = convert(&folder(name));
-        let mut widened = stored.clone();
-        let mut replaced = 0;
-        let is_matrix = |name: &str, shape: &[usize]| {
-            shape.len() > 1
-                && shape[shape.len() - 1].is_multiple_of(kind.block_len())
-                && !name.contains("bias")
-                && !name.contains("gate_inp")
-        };
-        let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
-        stored.replace(|name, shape, _| {
-            replaced += usize::from(is_matrix(name, shape));
-            is_matrix(name, shape).then(|| (number, blocks(kind, count(shape))))
-        });
-        widened.replace(|name, shape, _| {
-            is_matrix(name, shape).then(|| (0, values(kind, &blocks(kind, count(shape)))))
-        });
-        assert!(replaced > 8, "{name}: only {replaced} matrices");
+        let (stored, widened) = in_blocks(name, kind, number);
         assert!(logits_of(&stored) == logits_of(&widened), "{name} {}", kind.name());
     }
+}
+
+/// A model with matrices in blocks of type `number`, and with the blocks' values in f32.
+fn in_blocks(name: &str, kind: BlockType, number: u32) -> (Writer, Writer) {
+    let mut stored = convert(&folder(name));
+    let mut widened = stored.clone();
+    let mut replaced = 0;
+    let is_matrix = |name: &str, shape: &[usize]| {
+        shape.len() > 1
+            && shape[shape.len() - 1].is_multiple_of(kind.block_len())
+            && !name.contains("bias")
+            && !name.contains("gate_inp")
+    };
+    let count = |shape: &[usize]| shape.iter().product::<usize>() / kind.block_len();
+    stored.replace(|name, shape, _| {
+        replaced += usize::from(is_matrix(name, shape));
+        is_matrix(name, shape).then(|| (number, blocks(kind, count(shape))))
+    });
+    widened.replace(|name, shape, _| {
+        is_matrix(name, shape).then(|| (0, values(kind, &blocks(kind, count(shape)))))
+    });
+    assert!(replaced > 8, "{name}: only {replaced} matrices");
+    (stored, widened)
+}
+
+#[test]
+fn small_models_in_blocks_round_inputs_to_sixteen_bits() {
+    let (stored, widened) = in_blocks("tied-bf16", BlockType::Q4_1, 3);
+    let numerics = Numerics { kv_cache_dtype: KvDtype::F32, ..Numerics::default() };
+    let apart = furthest_apart(&loaded_of_as(&stored, numerics).unwrap(), &logits_of(&widened));
+    // Eight bits make it 2e-3.
+    assert!((1e-7..1e-4).contains(&apart), "{apart}");
 }

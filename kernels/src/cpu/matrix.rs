@@ -81,6 +81,8 @@ pub enum InputRounding {
     /// bf16 if weights are bf16, or MXFP4 or FP8 (in blocks of multiples of 32 columns), whose
     /// codes bf16 represents exactly; else f32.
     Bf16IfExact,
+    /// Sixteen bits if weights are quantised, at up to twice the cost of eight; else as `None`.
+    SixteenBits,
 }
 
 impl<'a> Matrix<'a> {
@@ -108,6 +110,11 @@ impl<'a> Matrix<'a> {
             Elements::Fp8(blocks) => if_exact && blocks.is_of_pairs(),
             Elements::F32(_) | Elements::F16(_) | Elements::FileBlocks(_) | Elements::Quantized(_) => false,
         }
+    }
+
+    /// Number of rows of eight bits that a row of inputs is rounded to if weights are quantised.
+    pub(super) fn planes_of_inputs(&self) -> usize {
+        if self.inputs == InputRounding::SixteenBits { 2 } else { 1 }
     }
 
     /// Elements of the matrix.

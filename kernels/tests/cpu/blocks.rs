@@ -7,13 +7,13 @@
 use std::sync::LazyLock;
 
 use kernels::cpu::{
-    Cpu, Elements, FileBlocks, Group, Isa, Matrix, QuantizeError, QuantizeTo, QuantizedMatrix, embed,
-    grouped_linear, linear, linear_reference,
+    Cpu, Elements, FileBlocks, Group, InputRounding, Isa, Matrix, QuantizeError, QuantizeTo, QuantizedMatrix,
+    embed, grouped_linear, linear, linear_reference,
 };
 use kernels::ggml::BlockType;
 use ops::StoreMode;
 
-use crate::quantized::rounded;
+use crate::quantized::{ROUNDINGS, rounded};
 
 /// Blocks of a type and their values, which `ggml/make.py` made.
 struct Fixture {
@@ -227,9 +227,11 @@ fn a_linear_layer_sums_up_the_rounded_inputs() {
             let packed = weights.packed(&Cpu::new(1)).unwrap();
             let (k, all) = (weights.cols, weights.stored().to_f32());
             let (x, bias) = (values(rows * k, rows), values(n, 2));
-            let inputs = rounded(&x, k);
             let weight = Matrix::new(Elements::Quantized(&packed), n, k);
-            for isa in Isa::available() {
+            let cases =
+                Isa::available().into_iter().flat_map(|isa| ROUNDINGS.map(|rounding| (isa, rounding)));
+            for (isa, (rounding, codes)) in cases {
+                let (inputs, weight) = (rounded(&x, k, codes), weight.with_inputs(rounding));
                 let mut out = vec![0.5; rows * n];
                 linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), StoreMode::Accumulate, &mut out);
                 for (i, got) in out.iter().enumerate() {
@@ -243,6 +245,29 @@ fn a_linear_layer_sums_up_the_rounded_inputs() {
                     assert!(error < bound, "{} {} {i}: {got} {wanted} {bound}", kind.name(), isa.name());
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn sixteen_bits_of_inputs_are_a_hundred_times_nearer_than_eight() {
+    for kind in BlockType::ALL {
+        let (rows, n, weights) = (3, 40, Weights::new(kind, 40, 2));
+        let packed = weights.packed(&Cpu::new(1)).unwrap();
+        let x = values(rows * weights.cols, 5);
+        let wanted = linear_reference(&x, &weights.stored());
+        for isa in Isa::available() {
+            let [eight, sixteen] = [InputRounding::None, InputRounding::SixteenBits].map(|inputs| {
+                let weight = Matrix::new(Elements::Quantized(&packed), n, weights.cols).with_inputs(inputs);
+                let mut out = vec![0.0; rows * n];
+                linear(&Cpu::with_isa(1, isa), &x, &[weight], None, StoreMode::Overwrite, &mut out);
+                out.iter()
+                    .zip(&wanted)
+                    .map(|(got, wanted)| (f64::from(*got) - wanted).powi(2))
+                    .sum::<f64>()
+                    .sqrt()
+            });
+            assert!(100.0 * sixteen < eight, "{} {}: {sixteen} {eight}", kind.name(), isa.name());
         }
     }
 }
@@ -267,11 +292,12 @@ fn blocks_as_stored_take_inputs_in_f32() {
 #[test]
 fn sets_agree_and_rows_are_equal_alone_or_together() {
     let (rows, n) = (70, 120);
-    for kind in BlockType::ALL {
+    for (kind, (inputs, _)) in BlockType::ALL.into_iter().flat_map(|kind| ROUNDINGS.map(|each| (kind, each)))
+    {
         let weights = Weights::new(kind, n, 352 / kind.block_len() + 1);
         let packed = weights.packed(&Cpu::new(2)).unwrap();
         let (k, x) = (weights.cols, values(rows * weights.cols, 3));
-        let weight = Matrix::new(Elements::Quantized(&packed), n, k);
+        let weight = Matrix::new(Elements::Quantized(&packed), n, k).with_inputs(inputs);
         let mut of_vectors: Option<Vec<f32>> = None;
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(3, isa);

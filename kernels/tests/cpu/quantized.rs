@@ -27,13 +27,16 @@ fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
     Elements::Quantized(matrix).get(i)
 }
 
-/// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest
-/// magnitude.
-pub(crate) fn rounded(x: &[f32], k: usize) -> Vec<f64> {
+/// Greatest codes of inputs with eight and with sixteen bits.
+pub(crate) const ROUNDINGS: [(InputRounding, f32); 2] =
+    [(InputRounding::None, 127.0), (InputRounding::SixteenBits, 32512.0)];
+
+/// Rounds rows `[rows, k]`: in each group, to the greatest magnitude's multiples by one `codes`th.
+pub(crate) fn rounded(x: &[f32], k: usize, codes: f32) -> Vec<f64> {
     let round = |group: &[f32]| -> Vec<f64> {
         let most = group.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-        let factor = if most > 0.0 { 127.0 / most } else { 0.0 };
-        let value = |x: &f32| f64::from((x * factor).round_ties_even()) * f64::from(most / 127.0);
+        let factor = if most > 0.0 { codes / most } else { 0.0 };
+        let value = |x: &f32| f64::from((x * factor).round_ties_even()) * f64::from(most / codes);
         group.iter().map(value).collect()
     };
     x.chunks(k).flat_map(|row| row.chunks(GROUP)).flat_map(round).collect()
@@ -109,11 +112,12 @@ fn every_instruction_set_makes_the_same_codes() {
 #[test]
 fn what_is_not_finite_makes_results_that_are_not() {
     let packed = quantized(&values(5 * 64, 1), 5, QuantizeTo::Q8);
-    for odd in [f32::NAN, f32::INFINITY] {
+    let odd = [f32::NAN, f32::INFINITY];
+    for (odd, (inputs, _)) in odd.into_iter().flat_map(|odd| ROUNDINGS.map(|rounding| (odd, rounding))) {
         let mut x = values(64, 2);
         x[40] = odd;
         let mut out = vec![0.0; 5];
-        let weight = [Matrix::new(Elements::Quantized(&packed), 5, 64)];
+        let weight = [Matrix::new(Elements::Quantized(&packed), 5, 64).with_inputs(inputs)];
         linear(&Cpu::new(1), &x, &weight, None, StoreMode::Overwrite, &mut out);
         assert!(out.iter().all(|x| x.is_nan()), "{out:?}");
     }
@@ -125,7 +129,7 @@ proptest! {
         rows in 1usize..12, n in 1usize..120, k in 1usize..100, seed in 0usize..100,
     ) {
         let (x, w, bias) = (values(rows * k, seed), values(n * k, seed + 1), values(n, seed + 2));
-        let inputs = rounded(&x, k);
+        let inputs = rounded(&x, k, 127.0);
         for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
             let packed = quantized(&w, n, to);
             let weight = Matrix::new(Elements::Quantized(&packed), n, k);

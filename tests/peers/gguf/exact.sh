@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures how near our computation from GGUF files and llama.cpp's (b11434) are to the one in f32 from the same files (transformers):
-# `exact.sh MODEL.gguf…`, by default the files that run.sh fetches: next-token distributions of all positions (logits.py), and greedy answers through
-# both servers (greedy.py). Its environment of Python takes several GB once. `SLUICE_THREADS` is the number of threads of llama.cpp and transformers.
+# `exact.sh MODEL.gguf…`, by default the files that run.sh fetches: next-token distributions of all positions (logits.py), greedy answers through
+# both servers (greedy.py), and answers to ten questions as tables (answers.py). Its environment of Python takes several GB once. `SLUICE_THREADS` is
+# the number of threads of llama.cpp and transformers.
 set -euo pipefail
 FROM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$FROM/../../.." && pwd)
@@ -25,4 +26,5 @@ cargo build --release --locked --workspace --bin host --example logits >&2
 status=0
 "$OUT/venv/bin/python" "$FROM/logits.py" "$BUILT/examples/logits" "$OUT/logits" "$@" || status=1
 "$OUT/venv/bin/python" "$FROM/greedy.py" "$BUILT/host" "$LLAMA/build/bin/llama-server" "$@" || status=1
+"$OUT/venv/bin/python" "$FROM/answers.py" "$BUILT/host" "$LLAMA/build/bin/llama-server" "$@" || status=1
 exit $status

@@ -51,13 +51,14 @@ impl CpuBackend {
     pub(super) fn new(
         cpu: Arc<Cpu>,
         (cache, states): (KvCache, Option<LaneStates>),
+        storage: Storage,
         options: &CpuOptions,
     ) -> Self {
         Self {
             cpu,
             cache,
             states,
-            storage: Storage::new(options),
+            storage,
             types: Vec::new(),
             batch_tokens: options.batch_tokens.max(1),
             tables: BlockTables::default(),

@@ -82,9 +82,10 @@ impl CpuRunner {
         let context = context(config, options)?;
         let config = &ModelConfig { context, ..config.clone() };
         let memory = memory(config, options)?;
-        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, options);
+        let storage = Storage::new(options, weights);
+        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), memory, storage, options);
         let model = Decoder::load(&mut backend, config, weights, progress)?;
-        if Storage::new(options).copies(&threads.cpu) || weights.are_blocks() {
+        if storage.copies(&threads.cpu) || weights.are_blocks() {
             weights.release_pages();
         }
         let states = backend.states.as_ref().map(LaneStates::shape);

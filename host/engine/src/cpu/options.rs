@@ -46,7 +46,7 @@ impl Numerics {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InputDtype {
     /// bf16 for bf16 weights, as such models were trained, and for MXFP4 and FP8, whose codes bf16
-    /// has; f32 for others.
+    /// has; sixteen bits or eight for blocks of GGUF files, by the model's size; f32 for others.
     #[default]
     Auto,
     /// f32, so nothing is rounded. Weights quantised at load have inputs of eight bits in any case.

@@ -10,10 +10,14 @@ use kernels::cpu::{
 use memmap2::MmapMut;
 
 use super::options::{CpuOptions, InputDtype, Numerics, QuantizeTo, Repack};
-use crate::models::{BlockTensor, Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
+use crate::models::{BlockTensor, Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor, Weights};
 
 /// Operations read elements in the machine's byte order.
 const _: () = assert!(cfg!(target_endian = "little"), "weights are little endian");
+
+/// Number of parameters from which blocks of GGUF files round their inputs to eight bits. Prompts of
+/// larger models would be read more slowly than elsewhere.
+const FINE_PARAMETERS: u64 = 500_000_000;
 
 /// Options for how weights are kept in memory.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +25,8 @@ pub(super) struct Storage {
     dtype: InputDtype,
     quantize: Option<QuantizeTo>,
     repack: Repack,
+    /// What blocks of GGUF files round their inputs to.
+    block_inputs: InputRounding,
 }
 
 /// A weight matrix of one or several parts, stacked by rows.
@@ -64,13 +70,18 @@ enum Bytes {
 }
 
 impl Storage {
-    pub(super) fn new(options: &CpuOptions) -> Self {
+    pub(super) fn new(options: &CpuOptions, weights: &Weights) -> Self {
         let Numerics { dtype, quantize, repack, .. } = options.numerics;
-        Self { dtype, quantize, repack }
+        Self { dtype, quantize, repack, block_inputs: block_inputs(weights.parameters()) }
     }
 
     /// Weights as files have them, with inputs in f32.
-    pub(super) const AS_STORED: Self = Self { dtype: InputDtype::F32, quantize: None, repack: Repack::Never };
+    pub(super) const AS_STORED: Self = Self {
+        dtype: InputDtype::F32,
+        quantize: None,
+        repack: Repack::Never,
+        block_inputs: InputRounding::None,
+    };
 
     /// Loads matrices with equally many columns, stacked by rows.
     pub(super) fn matrix(
@@ -121,7 +132,7 @@ impl Storage {
             let weights = match part.weights {
                 // Whatever is asked for, blocks keep their codes.
                 PartWeights::Blocks(_) if self.dtype == InputDtype::Auto => {
-                    return part.quantized(cpu, QuantizeTo::Q8);
+                    return Ok(Part { inputs: self.block_inputs, ..part.quantized(cpu, QuantizeTo::Q8)? });
                 }
                 _ if self.repacks(cpu) => part.repacked(cpu)?,
                 _ => None,
@@ -130,6 +141,13 @@ impl Storage {
         };
         parts.into_iter().map(kept).collect()
     }
+}
+
+/// Returns what blocks of a GGUF file round their inputs to: sixteen bits in small models, whose
+/// answers rounding changes most and which are quick all the same, else eight. It depends on the model
+/// alone, so that a row's numbers don't depend on its batch.
+fn block_inputs(parameters: u64) -> InputRounding {
+    if parameters < FINE_PARAMETERS { InputRounding::SixteenBits } else { InputRounding::None }
 }
 
 fn quantized(cpu: &Cpu, parts: &[Part], to: QuantizeTo) -> Result<Vec<Part>, LoadError> {

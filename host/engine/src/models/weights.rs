@@ -136,6 +136,11 @@ impl Weights {
         }
     }
 
+    /// Number of elements of all tensors in GGUF files; 0 without such.
+    pub(crate) fn parameters(&self) -> u64 {
+        self.gguf().map_or(0, GgufWeights::parameters)
+    }
+
     /// Releases the files' pages from this process's memory, for a caller that has copied most of
     /// the weights.
     pub(crate) fn release_pages(&self) {

@@ -1,4 +1,5 @@
-//! Inputs of a linear layer in the types that the weights of a call take: f32, bf16, or eight bits.
+//! Inputs of a linear layer in the types that the weights of a call take: f32, bf16, or eight or
+//! sixteen bits.
 
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ pub(super) struct InputRows<'a> {
     /// Rows rounded to bf16, `pairs_stride` elements apart; empty if no part takes them.
     pub(super) pairs: &'a [bf16],
     pub(super) pairs_stride: usize,
-    /// All rows of the call in eight bits; these rows begin at row `first`.
+    /// All rows of the call as codes; these rows begin at row `first`.
     pub(super) quantized: Option<&'a QuantizedRows>,
     pub(super) first: usize,
 }
@@ -40,8 +41,10 @@ impl<'a> LinearInputs<'a> {
         let parts = || groups.iter().flat_map(|group| &group.parts);
         let pairs = if parts().any(Matrix::rounds_inputs_to_bf16) { rounded(cpu, x, k) } else { Vec::new() };
         let quantized = parts()
-            .any(|part| matches!(part.elements(), Elements::Quantized(_)))
-            .then(|| QuantizedRows::new(cpu, x, k));
+            .filter(|part| matches!(part.elements(), Elements::Quantized(_)))
+            .map(Matrix::planes_of_inputs)
+            .max()
+            .map(|planes| QuantizedRows::new(cpu, x, k, planes));
         Self { x, k, pairs, quantized }
     }
 

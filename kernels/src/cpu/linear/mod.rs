@@ -12,7 +12,8 @@
 //!   and FP8, whose codes are multiplied without their factors ([`fp8`]); MXFP4 and FP8 are widened
 //!   a tile at a time if rows of x are many;
 //! - x rounded to bf16: repacked bf16 weights ([`repacked`]), over [`panels`];
-//! - x rounded to eight bits, in integers: quantised weights ([`quantized`]), over [`panels`].
+//! - x rounded to eight bits, or to sixteen as two rows of eight, in integers: quantised weights
+//!   ([`quantized`]), over [`panels`].
 //!
 //! A sum's order depends on the row's elements alone, so a row's result doesn't depend on the rows
 //! beside it.

@@ -1,5 +1,5 @@
 //! Tile kernel of quantised weights with x in eight bits: codes are multiplied and added in
-//! integers, group by group, then scaled.
+//! integers, group by group, then scaled. Sixteen bits of x are two rows of eight.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -81,7 +81,7 @@ impl<F: PanelFormat> Kernel for OfFormat<'_, F> {
     }
 }
 
-/// Rows of x from row `first` of the call on, and a weight.
+/// Rows of codes from row `first` of x on, and a weight.
 struct QuantizedPanels<'a, L, F> {
     lanes: L,
     x: &'a QuantizedRows,
@@ -92,9 +92,14 @@ struct QuantizedPanels<'a, L, F> {
 
 impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
     #[inline(always)]
+    fn planes(&self) -> usize {
+        self.x.planes
+    }
+
+    #[inline(always)]
     fn sums<const M: usize, const N: usize>(&self, row: usize, panel: usize, pass: Pass) -> [[L::V; N]; M] {
         let (lanes, blocks, groups) = (self.lanes, self.weight.blocks(), self.x.groups);
-        let first = (self.first + row) * groups;
+        let first = (self.first * self.x.planes + row) * groups;
         let operands = Operands::<F, M, N> {
             weights: self.weight.panel_lines(panel..panel + N),
             table: self.weight.table(),

@@ -3,7 +3,7 @@
 //!
 //! 32 neighbours of a row are a group, and one, two or eight groups a block, which has its scales
 //! before its codes ([`format`], [`scales`]). Inputs of linear layers with such weights are rounded
-//! to eight bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so
+//! to eight or sixteen bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so
 //! a result doesn't depend on what is computed beside it.
 
 mod format;

@@ -67,6 +67,12 @@ impl GgufWeights {
         self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }
 
+    /// Number of elements of all tensors.
+    pub(super) fn parameters(&self) -> u64 {
+        let elements = |tensor: &PlacedTensor| tensor.shape.iter().map(|n| *n as u64).product::<u64>();
+        self.tensors.values().map(elements).sum()
+    }
+
     /// The tensor `name` of plain numbers, which must have this shape.
     pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let (source, raw) = self.raw(name, shape)?;
