@@ -29,7 +29,7 @@ pub(crate) const PROFILE: Profile = Profile {
         ],
         between: "\n",
     },
-    asked: 16,
+    asked: 12,
     openings: &[
         Opening {
             pieces: &["<|ifm|im_start|>", "assistant\n", "<ifm|think>"],

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 const COMPONENT_HEADER: [u8; 8] = [0, b'a', b's', b'm', 13, 0, 1, 0];
 const IMPORTS: u8 = 10;
 const EXPORTS: u8 = 11;
-/// Sizes in bytes; the interpreter of tables reads JSON and writes grammars.
+/// Sizes in bytes. The largest parser reads calls as parameters and as JSON; the interpreter of tables
+/// reads JSON and writes grammars.
 const LARGEST: usize = 122_000;
 const INTERPRETER: usize = 250_000;
 
