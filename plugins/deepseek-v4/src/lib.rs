@@ -6,8 +6,7 @@
 //! as the models' encoders have it; the block is called `function_calls` in V3.2, and `calls` in
 //! V4.1, which puts a blank behind each `｜DSML｜`. One block holds all calls of a turn. The value of
 //! `string="true"` is raw text, kept to the byte; that of `string="false"` is JSON. A parameter
-//! without the attribute is typed by the tool's schema. With ASCII bars, or blanks inside the bars, it
-//! is a call, too, if the tool is declared. The prompt opens the turn with
+//! without the attribute is typed by the tool's schema. The prompt opens the turn with
 //! `<｜Assistant｜><think>`, or with `<｜Assistant｜></think>` where the model is not to think.
 //! `params::Blocks` is the state machine.
 
@@ -21,63 +20,30 @@ pub type DeepSeekV4 = Blocks<Dsml>;
 #[derive(Debug)]
 pub struct Dsml;
 
-/// Number of markers in the format's own spelling.
-const OWN: usize = 22;
-
-/// The markers: the format's own, and for each spelling of `｜DSML｜` those of a block.
-macro_rules! parts {
-    ([$($own:expr),* $(,)?], $($dsml:literal)*) => {
-        &[$($own,)* $(
-            (concat!("<", $dsml, "tool_calls>"), Part::Block),
-            (concat!("</", $dsml, "tool_calls>"), Part::BlockEnd),
-            (concat!("<", $dsml, "function_calls>"), Part::Block),
-            (concat!("</", $dsml, "function_calls>"), Part::BlockEnd),
-            (concat!("<", $dsml, "calls>"), Part::Block),
-            (concat!("</", $dsml, "calls>"), Part::BlockEnd),
-            (concat!("<", $dsml, "invoke name="), Part::Call),
-            (concat!("</", $dsml, "invoke>"), Part::CallEnd),
-            (concat!("<", $dsml, "parameter name="), Part::Key),
-            (concat!("</", $dsml, "parameter>"), Part::ValueEnd),
-        )*]
-    };
-}
-
 impl BlockFormat for Dsml {
-    const PARTS: &'static [(&'static str, Part)] = parts!(
-        [
-            ("<think>", Part::Think),
-            ("</think>", Part::ThinkEnd),
-            ("<｜Assistant｜>", Part::Content),
-            ("<｜end▁of▁sentence｜>", Part::TurnEnd),
-            ("<｜DSML｜tool_calls>", Part::Block),
-            ("</｜DSML｜tool_calls>", Part::BlockEnd),
-            ("<｜DSML｜invoke name=", Part::Call),
-            ("</｜DSML｜invoke>", Part::CallEnd),
-            ("<｜DSML｜parameter name=", Part::Key),
-            ("</｜DSML｜parameter>", Part::ValueEnd),
-            // V3.2.
-            ("<｜DSML｜function_calls>", Part::Block),
-            ("</｜DSML｜function_calls>", Part::BlockEnd),
-            // V4.1.
-            ("<｜DSML｜ calls>", Part::Block),
-            ("</｜DSML｜ calls>", Part::BlockEnd),
-            ("<｜DSML｜ invoke name=", Part::Call),
-            ("</｜DSML｜ invoke>", Part::CallEnd),
-            ("<｜DSML｜ parameter name=", Part::Key),
-            ("</｜DSML｜ parameter>", Part::ValueEnd),
-            // Between versions.
-            ("<｜DSML｜ tool_calls>", Part::Block),
-            ("</｜DSML｜ tool_calls>", Part::BlockEnd),
-            ("<｜DSML｜ function_calls>", Part::Block),
-            ("</｜DSML｜ function_calls>", Part::BlockEnd),
-        ],
-        "|DSML|" "|DSML| " "| DSML |" "| DSML | " "｜ DSML ｜" "｜ DSML ｜ "
-    );
+    const PARTS: &'static [(&'static str, Part)] = &[
+        ("<think>", Part::Think),
+        ("</think>", Part::ThinkEnd),
+        ("<｜Assistant｜>", Part::Content),
+        ("<｜end▁of▁sentence｜>", Part::TurnEnd),
+        ("<｜DSML｜tool_calls>", Part::Block),
+        ("</｜DSML｜tool_calls>", Part::BlockEnd),
+        ("<｜DSML｜invoke name=", Part::Call),
+        ("</｜DSML｜invoke>", Part::CallEnd),
+        ("<｜DSML｜parameter name=", Part::Key),
+        ("</｜DSML｜parameter>", Part::ValueEnd),
+        // V3.2.
+        ("<｜DSML｜function_calls>", Part::Block),
+        ("</｜DSML｜function_calls>", Part::BlockEnd),
+        // V4.1.
+        ("<｜DSML｜ calls>", Part::Block),
+        ("</｜DSML｜ calls>", Part::BlockEnd),
+        ("<｜DSML｜ invoke name=", Part::Call),
+        ("</｜DSML｜ invoke>", Part::CallEnd),
+        ("<｜DSML｜ parameter name=", Part::Key),
+        ("</｜DSML｜ parameter>", Part::ValueEnd),
+    ];
     const STYLE: Style = Style::Flagged;
-
-    fn is_respelt(index: usize) -> bool {
-        index >= OWN
-    }
 
     fn describe() -> Descriptor {
         let models = ["deepseek_v32", "deepseek_v4", "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM"];

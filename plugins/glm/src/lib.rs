@@ -37,7 +37,7 @@ const MARKERS: [&str; 14] = [
     "<|observation|>",
     "<|endoftext|>",
     // Of Ling 3, whose tokenizer has none of those before: no stop, which every tokenizer would have to
-    // have for a constrained call.
+    // have for a constrained call, and so text inside of calls.
     "<|role_end|>",
 ];
 const THINK: usize = 0;
@@ -256,7 +256,7 @@ fn mark(index: usize) -> CallMark {
         KEY_END => CallMark::KeyEnd,
         6 => CallMark::Value,
         VALUE_END => CallMark::ValueEnd,
-        10.. => CallMark::Stop,
+        10..=12 => CallMark::Stop,
         _ => CallMark::Other,
     }
 }

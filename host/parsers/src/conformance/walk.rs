@@ -82,7 +82,7 @@ const DIGITS: usize = 12;
 /// Number of tokens after which a walk tries to reach an end.
 const SOON: usize = 250;
 /// Number of tokens after which a walk fails, as it found no end.
-const LIMIT: usize = 6000;
+const LIMIT: usize = 20_000;
 /// Texts that a walk tries at any place.
 const BAIT: [&str; 14] = [
     "\"",

@@ -168,11 +168,6 @@ impl Calls {
         self.open.insert(CallReader::new(self.style, arguments))
     }
 
-    /// Whether a call is open.
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// Leaves the rest of the open call to the parser, which routes its arguments and closes it.
     pub(super) fn hand_over(&mut self) {
         self.open = None;

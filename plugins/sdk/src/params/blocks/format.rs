@@ -62,13 +62,6 @@ pub trait BlockFormat {
     /// How the format spells a parameter.
     const STYLE: Style;
 
-    /// Whether the marker of this index is a spelling that only resembles the format's: calls in it
-    /// name declared tools, and each ends in the spelling in which it began.
-    fn is_respelt(index: usize) -> bool {
-        let _ = index;
-        false
-    }
-
     /// What the message of a tag is; `tag` is what stands between [`Part::TurnTag`] and
     /// [`Part::TagEnd`].
     fn message(tag: &str) -> Message {
@@ -129,11 +122,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// Whether the marker stands around calls or in them.
-    pub(super) fn is_of_calls(self) -> bool {
-        matches!(self, Self::Block | Self::BlockEnd | Self::Call | Self::CallEnd | Self::Key | Self::ValueEnd)
-    }
-
     /// What the marker means inside a call. Where a marker ends tags, the one that begins a call
     /// isn't text, so no header need be read before the call in front of it ends.
     pub(super) fn in_call(self, style: Style) -> CallMark {

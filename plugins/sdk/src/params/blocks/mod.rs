@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 pub use self::format::{BlockFormat, Message, Part};
 use self::opening::HELD;
 use self::turn_tag::is_role;
-use super::{CallMark, Calls, Tag};
+use super::{Calls, Tag};
 use crate::json::Object;
 use crate::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
@@ -30,8 +30,6 @@ pub struct Blocks<F> {
     calls: Calls,
     state: State,
     block: Block,
-    /// Whether the call that was opened last is respelt ([`BlockFormat::is_respelt`]).
-    is_respelt: bool,
     /// Whether calls may stand in the present message.
     may_call: bool,
     tag: Tag,
@@ -86,8 +84,7 @@ impl<F: BlockFormat> Parser for Blocks<F> {
         let (calls, tag) = (Calls::new(request, F::STYLE), Tag::of(F::STYLE));
         let body = Object::new(Payload::Json);
         let (state, format) = (State::Between, PhantomData);
-        let (block, is_respelt, may_call) = (Block::None, false, true);
-        Ok(Self { calls, state, block, is_respelt, may_call, tag, body, format })
+        Ok(Self { calls, state, block: Block::None, may_call: true, tag, body, format })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -131,11 +128,7 @@ impl<F: BlockFormat> Parser for Blocks<F> {
             (State::Announced | State::Name | State::Named, Part::TurnEnd) => out.broken_call(literal.len()),
             (State::Announced | State::Name | State::Named, _) => self.release_as_prose(literal.len(), out),
         }
-        // Inside a call the other spelling of calls is text.
-        let is_other = F::is_respelt(index) != self.is_respelt && part.is_of_calls();
-        let is_text = self.calls.is_open() && is_other;
-        let mark = if is_text { CallMark::Other } else { part.in_call(F::STYLE) };
-        if !self.calls.mark(mark, literal, out) {
+        if !self.calls.mark(part.in_call(F::STYLE), literal, out) {
             self.outside(index, out);
             self.look_ahead(out);
         }
@@ -196,7 +189,7 @@ impl<F: BlockFormat> Blocks<F> {
             Part::Markup => prose.drop_markup(out),
             Part::Block if calls => (self.state, self.block) = (State::Announced, Block::Open),
             Part::Call if calls => {
-                (self.state, self.is_respelt) = (State::Name, F::is_respelt(index));
+                self.state = State::Name;
                 self.tag.begin_behind(literal);
             }
             Part::BlockEnd

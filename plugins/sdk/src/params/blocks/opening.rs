@@ -16,7 +16,7 @@ impl<F: BlockFormat> Blocks<F> {
         let tools = &self.calls.tools;
         match is_whole {
             false => tools.may_begin(name),
-            true if self.block == Block::Open && !self.is_respelt => tools.accepts(name),
+            true if self.block == Block::Open => tools.accepts(name),
             true => tools.contains(tools.resolve(name)),
         }
     }

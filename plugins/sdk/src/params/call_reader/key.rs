@@ -8,6 +8,10 @@ use crate::Output;
 use crate::params::doubt::DOUBT;
 use crate::params::{CallMark, CallProgress, Key, Style};
 
+/// Length of a key and its value in one tag from which the tag's end isn't waited for, in bytes: a
+/// head's text comes in such pieces.
+const LONG: usize = 48;
+
 impl CallReader {
     /// Reads `text` of a key. Returns the number of bytes read.
     pub(super) fn read_key(&mut self, text: &str, out: &mut Output) -> usize {
@@ -29,6 +33,10 @@ impl CallReader {
             self.begin_value(text.len() - read, out);
         } else if end.is_some() {
             self.begin_unended(text.len() - read, out);
+        } else if self.key.len() >= LONG && self.holds_value() {
+            // Too long to wait for the tag's end, which can't be told from the value's text any more.
+            self.is_broken = true;
+            self.begin_unended(0, out);
         }
         read
     }
