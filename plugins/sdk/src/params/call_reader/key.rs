@@ -8,8 +8,7 @@ use crate::Output;
 use crate::params::doubt::DOUBT;
 use crate::params::{CallMark, CallProgress, Key, Style};
 
-/// Length of a key and its value in one tag from which the tag's end isn't waited for, in bytes: a
-/// head's text comes in such pieces.
+/// Length of a key and its value in one tag from which the tag's end isn't waited for, in bytes.
 const LONG: usize = 48;
 
 impl CallReader {
@@ -25,18 +24,19 @@ impl CallReader {
             self.values += usize::from(is_whole);
             return text.len();
         }
-        let read = end.map_or(text.len(), |end| end + usize::from(is_whole));
+        let is_long = self.key.len() >= LONG && self.holds_value();
+        let read = end.map_or(text.len(), |end| end + usize::from(is_whole && !is_long));
         self.doubt.push(&text[..read]);
-        if is_whole && self.holds_value() {
+        if is_long {
+            // The tag's end can't be told from the value's text any more.
+            self.is_broken = true;
+            self.begin_unended(text.len() - read, out);
+        } else if is_whole && self.holds_value() {
             self.begin_in_tag(text.len() - read, out);
         } else if is_whole {
             self.begin_value(text.len() - read, out);
         } else if end.is_some() {
             self.begin_unended(text.len() - read, out);
-        } else if self.key.len() >= LONG && self.holds_value() {
-            // Too long to wait for the tag's end, which can't be told from the value's text any more.
-            self.is_broken = true;
-            self.begin_unended(0, out);
         }
         read
     }
