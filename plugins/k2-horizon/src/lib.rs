@@ -47,8 +47,11 @@ const BLOCK: usize = 6;
 const BLOCK_END: usize = 7;
 const CALL: usize = 8;
 const CALL_END: usize = 9;
+const KEY: usize = 10;
 const KEY_END: usize = 11;
+const TYPE: usize = 12;
 const TYPE_END: usize = 13;
+const VALUE: usize = 14;
 const VALUE_END: usize = 15;
 const TURN: usize = 16;
 
@@ -237,11 +240,11 @@ fn mark(index: usize) -> CallMark {
         BLOCK | BLOCK_END | TURN => CallMark::Outside,
         CALL => CallMark::Call,
         CALL_END => CallMark::End,
-        10 => CallMark::Key,
+        KEY => CallMark::Key,
         KEY_END => CallMark::KeyEnd,
-        12 => CallMark::Type,
+        TYPE => CallMark::Type,
         TYPE_END => CallMark::TypeEnd,
-        14 => CallMark::Value,
+        VALUE => CallMark::Value,
         VALUE_END => CallMark::ValueEnd,
         17.. => CallMark::Stop,
         _ => CallMark::Other,

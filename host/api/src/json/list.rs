@@ -26,7 +26,7 @@ impl<'a> List<'a> {
         self.elements.iter().enumerate().map(|(index, value)| (self.path.element(index), value))
     }
 
-    /// Refuses more than `max` elements, which are called `what`.
+    /// The elements, which must be strings.
     pub(crate) fn texts(&self) -> Result<Vec<String>, ApiError> {
         let text = |(path, value): (Path<'_>, Value<'a>)| {
             value.as_str().map(str::to_owned).ok_or_else(|| path.expected("a string", value))
