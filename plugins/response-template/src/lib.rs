@@ -11,9 +11,9 @@
 //!
 //! A delimiter ends a parameter's value only if a key, the end of the call, another call or the end
 //! of the turn follows, after white space and ends of elements (`</function>`, where the call
-//! closes with `</tool_call>` alone). The end of the call ends a value without its own end only if
-//! the end of a block, another region or the end of the turn follows. Otherwise they are part of
-//! the value. Words that belong to nothing make their call incomplete, or are text behind a call
+//! closes with `</tool_call>` alone). The end of the call, with the end of a block or without, ends a
+//! value without its own end only if another region or the end of the turn follows. Otherwise they
+//! are part of the value. Words that belong to nothing make their call incomplete, or are text behind a call
 //! that is over. A call that the turn's end cuts off before its name is dropped as a broken call.
 //! Empty regions are dropped. If the request declares no tools, calls are text.
 

@@ -5,7 +5,7 @@ use parser_sdk::params::{Doubt, unquoted};
 
 use crate::ResponseTemplate;
 use crate::in_call::{InCall, Item};
-use crate::table::{Within, are_ends, closes_a_block};
+use crate::table::{Within, are_ends};
 
 /// The list whose items were written last: its key, and the number of its items.
 #[derive(Debug, Default)]
@@ -140,8 +140,7 @@ impl ResponseTemplate {
     /// Puts the close of a call inside a value in doubt: it counts only if something outside calls
     /// follows. Returns whether it is in doubt.
     pub(crate) fn doubt_close(&mut self, written: &str) -> bool {
-        let is_doubted =
-            matches!(self.call.within(), Within::Value | Within::Line) && !closes_a_block(written);
+        let is_doubted = matches!(self.call.within(), Within::Value | Within::Line);
         if is_doubted {
             self.closed = Some(Doubt::of(written));
         }

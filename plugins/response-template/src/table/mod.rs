@@ -29,7 +29,7 @@ pub(crate) use delimiter::{Delimiter, Markers};
 pub(crate) use pattern::{Class, Match, Pattern, Piece, Run, Wait};
 pub(crate) use regex::parse;
 pub(crate) use search::{Found, Search};
-pub(crate) use watch::{Meaning, Place, Within, are_ends, closes_a_block};
+pub(crate) use watch::{Meaning, Place, Within, are_ends};
 
 /// A table that has been read.
 #[derive(Debug, Default)]

@@ -5,7 +5,6 @@ use std::slice;
 use parser_sdk::Tools;
 
 use super::named::Named;
-use super::tokens::{is_token, parts};
 use super::{Delimiter, Kind, Parameter, Table};
 
 /// A place in the stream.
@@ -90,11 +89,6 @@ pub(crate) fn are_ends(text: &str, counts: bool) -> bool {
         }
     }
     rest.is_empty() || (counts && rest == "<")
-}
-
-/// Whether the close of a call closes what stands around the call, too: it is more than one token.
-pub(crate) fn closes_a_block(close: &str) -> bool {
-    parts(close).filter(|part| is_token(part)).nth(1).is_some()
 }
 
 impl Table {
