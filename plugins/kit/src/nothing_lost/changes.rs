@@ -109,25 +109,45 @@ impl CompletedTurn<'_> {
         let others: Vec<Item> =
             self.calls().filter(|(other, _)| *other != index).map(|(_, call)| call.clone()).collect();
         let mut all = Vec::new();
-        for (marker, literal) in (0..).zip(self.markers).filter(|(marker, _)| !self.stops.contains(marker)) {
-            let places = [length / 2].into_iter().chain((0..PLACES).map(|_| 2 + random.below(length - 3)));
+        let singles = self.markups().into_iter().map(|markup| (markup, PLACES));
+        for (markup, random_places) in singles.chain(self.ends_behind(piece).map(|ends| (ends, 0))) {
+            let places =
+                [length / 2].into_iter().chain((0..random_places).map(|_| 2 + random.below(length - 3)));
             for place in places {
                 let at = string.char_indices().nth(place).map_or(string.len(), |(at, _)| at);
                 let (before, after) = string.split_at(at);
                 if !self.spells_once(before) || is_rest_of_call(after) {
                     continue;
                 }
-                let text = text(&self.output[piece]);
-                let halves = text.split_at(begin + at);
-                let [first, last] = [halves.0, halves.1].map(|half| Piece::Text(half.to_owned()));
-                let parts = [first, Piece::Marker(marker, literal.clone()), last];
+                let halves = text(&self.output[piece]).split_at(begin + at);
+                let [first, last] = [halves.0, halves.1].map(|half| [Piece::Text(half.to_owned())]);
+                let parts = [&first[..], &markup, &last].concat();
                 let output = [&self.output[..piece], &parts, &self.output[piece + 1..]].concat();
-                let [before, markup, after] = [before, literal, after].map(str::to_owned);
-                let must = Must::Hold(MarkedValue { before, markup, after, others: others.clone() });
-                all.push(Changed { what: format!("{literal:?} inside {string:?}"), output, must });
+                let literal: String = markup.iter().map(text).collect();
+                let what = format!("{literal:?} inside {string:?}");
+                let [before, after] = [before, after].map(str::to_owned);
+                let must = Must::Hold(MarkedValue { before, markup: literal, after, others: others.clone() });
+                all.push(Changed { what, output, must });
             }
         }
         all
+    }
+
+    /// Each marker that doesn't end the turn.
+    fn markups(&self) -> Vec<Vec<Piece>> {
+        let markers = (0..).zip(self.markers).filter(|(marker, _)| !self.stops.contains(marker));
+        markers.map(|(marker, literal)| vec![Piece::Marker(marker, literal.clone())]).collect()
+    }
+
+    /// What ends the call whose last value stands in this piece, and what is around the call: two
+    /// markers that touch, behind that which ends the value.
+    fn ends_behind(&self, piece: usize) -> Option<Vec<Piece>> {
+        let is_marker = |piece: &&Piece| matches!(piece, Piece::Marker(..));
+        let is_white = |piece: &Piece| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+        let behind: Vec<Piece> =
+            self.output[piece + 1..self.length()].iter().filter(|piece| !is_white(piece)).cloned().collect();
+        let ends: Vec<Piece> = behind.iter().take_while(is_marker).skip(1).take(2).cloned().collect();
+        (ends.len() == 2).then_some(ends)
     }
 
     /// A call that breaks off before the first marker behind its name, in front of each call.

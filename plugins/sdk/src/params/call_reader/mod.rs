@@ -18,8 +18,9 @@ use crate::{FinishReason, Output, Reading, Tools};
 /// if the format goes on behind it:
 /// - the end of a value counts if, after white space, a key, the end of the call or something
 ///   outside calls follows;
-/// - the end of a call inside a value (whose own end the model left out) counts if something
-///   outside calls follows, or the turn ends;
+/// - the end of a call inside a value (whose own end the model left out) counts if, behind markup
+///   around calls or not, the turn ends, or a call begins; one whose marker is no text makes the
+///   call incomplete, whatever its name is;
 /// - a call behind what ends a value or a call counts if its name is declared; the call before it
 ///   ends there;
 /// - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that
@@ -176,11 +177,15 @@ impl CallReader {
         }
         match (self.state, mark) {
             (State::Wrapper, _) => self.mark_wrapper(mark, literal, out),
-            (State::Ended | State::InnerEnded, CallMark::Stop)
-            | (State::Between | State::Ended, CallMark::Outside) => self.close(literal.len(), out),
+            (State::Ended | State::InnerEnded, CallMark::Stop) | (State::Between, CallMark::Outside) => {
+                self.close(literal.len(), out)
+            }
+            (State::Ended, CallMark::Outside) if !self.doubt.is_long() => {
+                self.doubt_more(State::Ended, literal)
+            }
             (State::Between, CallMark::Stop) if self.is_over() => self.close(literal.len(), out),
             (State::Between | State::Ended, CallMark::Next) => {
-                self.breaks |= !self.arguments.has_begun();
+                self.breaks |= self.state == State::Ended || !self.arguments.has_begun();
                 self.close(literal.len(), out)
             }
             (State::Between | State::Before | State::Ended, CallMark::Call) => self.begin_name(literal),
