@@ -142,11 +142,18 @@ impl CompletedTurn<'_> {
     /// What ends the call whose last value stands in this piece, and what is around the call: two
     /// markers that touch, behind that which ends the value.
     fn ends_behind(&self, piece: usize) -> Option<Vec<Piece>> {
-        let is_marker = |piece: &&Piece| matches!(piece, Piece::Marker(..));
-        let is_white = |piece: &Piece| matches!(piece, Piece::Text(text) if text.trim().is_empty());
-        let behind: Vec<Piece> =
-            self.output[piece + 1..self.length()].iter().filter(|piece| !is_white(piece)).cloned().collect();
-        let ends: Vec<Piece> = behind.iter().take_while(is_marker).skip(1).take(2).cloned().collect();
+        let is_white = |piece: &Piece| text(piece).trim().is_empty();
+        let pieces: Vec<&Piece> =
+            self.output[..self.length()].iter().filter(|piece| !is_white(piece)).collect();
+        let ends_value = |marker: &Piece| {
+            pieces
+                .windows(2)
+                .any(|pair| matches!(pair[0], Piece::Text(_)) && text(pair[1]).trim() == text(marker).trim())
+        };
+        let at = pieces.iter().position(|other| std::ptr::eq(*other, &raw const self.output[piece]))?;
+        let behind = pieces[at + 1..].iter().take_while(|piece| matches!(piece, Piece::Marker(..)));
+        let ends: Vec<Piece> =
+            behind.skip_while(|marker| ends_value(marker)).take(2).map(|marker| (*marker).clone()).collect();
         (ends.len() == 2).then_some(ends)
     }
 
