@@ -281,14 +281,15 @@ async fn nothing_is_listed_where_all_who_reach_the_address_are_one_owner() {
         let server = TestServer::start(Setup { listen, keys: keys.to_vec(), ..replay.clone() }).await;
         let client = Client::new(&server, "k");
         let sent = completed(client, json!({ "store": true, "model": "qwen3-tiny" })).await;
+        let read = client.get(&path(&sent)).await.json();
+        assert_eq!(read["id"], sent["id"]);
         let list = client.get(COMPLETIONS).await;
         if is_listed {
-            assert_eq!(list.json()["data"], json!([sent]));
+            assert_eq!(list.json()["data"], json!([read]));
         } else {
             assert_eq!(refusal(&list), (403, "listing_not_allowed".to_owned()));
             assert!(list.json()["error"]["message"].to_string().contains("--api-key"), "{:?}", list.body);
         }
-        assert_eq!(client.get(&path(&sent)).await.json(), sent);
         server.stop().await;
     }
 }
