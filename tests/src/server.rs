@@ -1,6 +1,6 @@
 //! A real server on a free port of the loopback interface, in this process.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Setup {
     pub shared: SharedOptions,
     /// Limits of the server.
     pub limits: ServerLimits,
+    /// Address on which it listens for clients.
+    pub listen: IpAddr,
     /// API keys, as in `--api-key`; without any, clients need none.
     pub keys: Vec<String>,
     /// Host names allowed beside loopback names.
@@ -72,6 +74,7 @@ impl Default for Setup {
             others,
             shared,
             limits: ServerLimits::default(),
+            listen: Ipv4Addr::LOCALHOST.into(),
             keys,
             hosts,
             cors_origins,
@@ -142,6 +145,7 @@ impl TestServer {
             others,
             shared,
             limits,
+            listen,
             keys,
             hosts,
             cors_origins,
@@ -161,7 +165,7 @@ impl TestServer {
         let access =
             Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket, no_page };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
-        let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
+        let mut server = Server::bind((listen, 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = server.address().expect("bound");
         let (stop, stopped) = oneshot::channel();

@@ -37,7 +37,7 @@ impl ApiError {
 
     /// 426: an upgrade to something else than version 13 of the WebSocket protocol.
     pub fn bad_upgrade() -> Self {
-        let message = "Only an upgrade to a WebSocket is there: send `Upgrade: websocket`, `Connection: Upgrade` and `Sec-WebSocket-Version: 13` with HTTP/1.1.";
+        let message = "GET is supported for an upgrade to a WebSocket only: send `Upgrade: websocket`, `Connection: Upgrade` and `Sec-WebSocket-Version: 13` with HTTP/1.1.";
         Self::new(426, "invalid_request_error", "upgrade_not_supported", message)
     }
 

@@ -102,6 +102,12 @@ impl ApiError {
         Self::new(403, "permission_error", "origin_not_allowed", message)
     }
 
+    /// 403: a list of what is stored, where all clients are one owner.
+    pub fn listing_not_allowed() -> Self {
+        let message = "Nothing that is stored is listed: the server has no API keys, and others can reach its address. Read it by its id, or start the server with --api-key.";
+        Self::new(403, "permission_error", "listing_not_allowed", message)
+    }
+
     /// 400: the path's percent-encoding isn't UTF-8.
     pub fn unreadable_path() -> Self {
         let message = "The path is not UTF-8 once its percent-encoding is undone: encode names as UTF-8.";
@@ -302,6 +308,7 @@ mod tests {
             (401, ApiError::unauthorised()),
             (403, ApiError::host_not_allowed("a")),
             (403, ApiError::origin_not_allowed("http://a")),
+            (403, ApiError::listing_not_allowed()),
             (400, ApiError::unreadable_path()),
             (400, ApiError::unreadable_head(400)),
             (414, ApiError::unreadable_head(414)),

@@ -18,7 +18,7 @@ pub(crate) const METADATA: Field<JsonObject<'_>> =
 
 /// The field, in tables of requests that replace what is stored.
 pub(crate) const REPLACED: Field<JsonObject<'_>> =
-    METADATA.note("replaces what is there; null: none. It must be given");
+    METADATA.note("replaces the metadata, null removes it; it must be given");
 
 /// The new metadata in a body of [`REPLACED`] alone, and warnings. `null` stands for none; but a
 /// body that has no such field is a mistake that would delete it.

@@ -29,7 +29,7 @@ pub fn continuation_line(continuation: &Continuation) -> ContinuationLine {
 /// The record has no body, or this server reads it otherwise.
 pub fn read(head: &RecordHead, defaults: &Defaults, clock: &Clock) -> Result<ApiRequest, ApiError> {
     let wrong = |what: &str| ApiError::invalid(None, what.to_owned());
-    let body = head.body.as_deref().ok_or_else(|| wrong("it was redacted: its body isn't there"))?;
+    let body = head.body.as_deref().ok_or_else(|| wrong("it was redacted: it has no body"))?;
     let protocol = Protocol::named(&head.protocol).ok_or_else(|| wrong("its protocol is unknown"))?;
     let seed = IdSeed::from_hex(&head.id_seed).ok_or_else(|| wrong("its seed is no seed"))?;
     let continuation =

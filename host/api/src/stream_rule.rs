@@ -57,7 +57,7 @@ impl Rule {
                 "the same text in the deltas, the done event, the part, the item and the final output"
             }
             Self::Status => "a status or finish reason that fits the events before it",
-            Self::Usage => "token counts that are there at the end and add up",
+            Self::Usage => "token counts at the end, which add up",
         }
     }
 }

@@ -97,7 +97,7 @@ fn read_keys<'a>(
         let value =
             MetadataValue::read(cursor).map_err(|error| error.about(&format!("key {}", printable(name))))?;
         if keys.insert(name, value).is_some() {
-            return Err(format!("key {} is there twice", printable(name)).into());
+            return Err(format!("key {} occurs twice", printable(name)).into());
         }
     }
     Ok(keys)

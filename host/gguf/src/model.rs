@@ -57,7 +57,7 @@ impl<'a> FilePart<'a> {
     fn header(&self) -> Result<Header<'a>, GgufError> {
         Header::parse(self.bytes, self.file_bytes).map_err(|error| {
             let reason = match error {
-                HeaderError::Incomplete => "its header is not there as a whole".to_owned(),
+                HeaderError::Incomplete => "the file ends within its header".to_owned(),
                 HeaderError::Wrong(reason) => reason,
             };
             GgufError::new(self.name, reason)
@@ -91,7 +91,7 @@ impl<'a> Gguf<'a> {
             tensor_count += header.tensors.len();
             for tensor in header.tensors {
                 if let Some((_, twice)) = tensors.insert(tensor.name, (number, tensor)) {
-                    return Err(keys.error(format!("tensor {} is there twice", printable(twice.name))));
+                    return Err(keys.error(format!("tensor {} occurs twice", printable(twice.name))));
                 }
             }
             first.get_or_insert(keys);

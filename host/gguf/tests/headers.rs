@@ -99,11 +99,11 @@ fn twins_and_overlaps_in_a_gguf_file_are_refused() {
     let mut writer = Writer::default();
     writer.key("k", Key::U32(7));
     writer.key("k", Key::Text("again"));
-    assert_eq!(error(&writer.finish()), "key k is there twice");
+    assert_eq!(error(&writer.finish()), "key k occurs twice");
     let mut writer = Writer::default();
     writer.tensor("t", 0, &[1], vec![0; 4]);
     writer.tensor("t", 0, &[1], vec![0; 4]);
-    assert_eq!(error(&writer.finish()), "tensor t is there twice");
+    assert_eq!(error(&writer.finish()), "tensor t occurs twice");
     let mut writer = Writer::default();
     writer.tensor("a", 0, &[9], vec![0; 4]);
     writer.tensor("b", 0, &[1], vec![0; 4]);

@@ -89,7 +89,7 @@ pub(super) fn needed(
         }
     }
     match files.iter().find(|file| !listing.contains_key(*file)) {
-        Some(file) => Err(lacks(&format!("its index names {file}, which isn't there"))),
+        Some(file) => Err(lacks(&format!("its index names {file}, which is missing"))),
         None => Ok(files),
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn choose<'a>(
     };
     match found.as_slice() {
         [model] => Ok(model),
-        [] if models.is_empty() => Err(NoChoice::None("no GGUF file of a whole model is there".to_owned())),
+        [] if models.is_empty() => Err(NoChoice::None("it has no GGUF file of a whole model".to_owned())),
         [] => {
             let all = list(models.iter().collect(), GgufModel::quant);
             Err(NoChoice::None(format!("no GGUF file is {asked}; there are {all}")))
@@ -211,7 +211,7 @@ mod tests {
         let several = "it holds several models; give one behind a colon: IQ4_XS (1.0 GB), Q6_K (2.0 GB)";
         let found = chosen(&["x-IQ4_XS.gguf", "x-Q6_K.gguf"], "");
         assert_eq!(found, Err(NoChoice::Several(several.to_owned())));
-        let none = "no GGUF file of a whole model is there";
+        let none = "it has no GGUF file of a whole model";
         let no_models =
             ["mmproj-F16.gguf", "mtp-x-Q4_0.gguf", "x.imatrix.gguf", "x.bin", "a b.gguf", ".gguf"];
         assert_eq!(chosen(&no_models, ""), Err(NoChoice::None(none.to_owned())));

@@ -96,7 +96,7 @@ fn models_of(repository: &Repository, name: &HubName) -> Vec<StoredModel> {
     }
     let loose = repository.loose_bytes();
     if loose > 0 || models.is_empty() {
-        let reason = if loose > 0 { "a download that broke off" } else { "nothing of it is there" };
+        let reason = if loose > 0 { "a download that broke off" } else { "no file of it is in the cache" };
         models.push(unusable(name.clone(), &repository.path, reason.to_owned(), loose));
     }
     models

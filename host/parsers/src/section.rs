@@ -31,7 +31,7 @@ impl Section {
         };
         let sections = find(component, &name);
         let [json] = sections[..] else {
-            let several = || LoadProblem::Section(format!("is there {} times", sections.len()));
+            let several = || LoadProblem::Section(format!("occurs {} times", sections.len()));
             return if sections.is_empty() { Ok(None) } else { Err(several()) };
         };
         if json.len() > SECTION_BYTES {

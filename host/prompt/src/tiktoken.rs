@@ -70,7 +70,7 @@ fn read_ranks(text: &str) -> Result<Vec<Vec<u8>>, String> {
         })?;
         match tokens.get_mut(rank) {
             Some(place @ None) => *place = Some(bytes),
-            Some(Some(_)) => return Err(format!("rank {rank} is there twice")),
+            Some(Some(_)) => return Err(format!("rank {rank} occurs twice")),
             None => return Err(format!("rank {rank} of {} tokens: ranks must have no gaps", lines.len())),
         }
     }

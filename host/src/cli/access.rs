@@ -82,7 +82,7 @@ fn key(text: &str) -> Result<String, &'static str> {
 pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> Vec<String> {
     let warn = |(_, address): &(&str, SocketAddr)| {
         let warning = unprotected(*address)?;
-        tracing::warn!(%address, "no API key: everybody who can reach this address can use the server (set --api-key)");
+        tracing::warn!(%address, "no API key: everybody who can reach this address can use the server, and read what others store if they know its id (set --api-key)");
         Some(warning)
     };
     addresses.iter().filter_map(warn).collect()
@@ -92,5 +92,5 @@ pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> Vec<String> {
 pub(super) fn unprotected(address: SocketAddr) -> Option<String> {
     let is_public = !address.ip().to_canonical().is_loopback();
     is_public
-        .then(|| format!("no API key: everybody who can reach {address} can use this server; set --api-key"))
+        .then(|| format!("no API key: everybody who can reach {address} can use this server, and read what others store if they know its id; set --api-key"))
 }

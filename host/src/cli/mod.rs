@@ -75,7 +75,7 @@ enum Command {
     Run(Box<run::RunArguments>),
     /// Talk with a model in this terminal.
     Chat(Box<chat::ChatArguments>),
-    /// Start a coding agent with a model: Codex, Claude Code, Qwen Code, opencode.
+    /// Start a coding agent with a model: Codex, Claude Code, opencode and others.
     Launch(Box<launch::LaunchArguments>),
     /// Measure a model on this machine, or a running server.
     Bench(Box<bench::BenchArguments>),
@@ -93,9 +93,10 @@ enum Command {
     Parser(Box<parser::ParserCommandArguments>),
     /// Download models into the cache that Hugging Face's own tools share.
     Pull(pull::PullArguments),
-    /// List the models in that cache: what each takes on the disk, and which parser it would get.
+    /// List the models in the cache of Hugging Face's tools: what each takes on the disk, and which
+    /// parser it would get.
     Models(cached::ModelsArguments),
-    /// Remove models from that cache.
+    /// Remove models from the cache of Hugging Face's tools.
     Rm(cached::RmArguments),
     /// Show, export, back up, check and delete what a server has stored.
     Store(store::StoreCommandArguments),

@@ -19,8 +19,8 @@ pub(super) struct PullArguments {
     /// Leave out the weights: a server in front of remote engines needs none.
     #[arg(long)]
     no_weights: bool,
-    /// Say what is there and what would be downloaded. Only config.json and the index of the weights
-    /// are, or the headers of GGUF files.
+    /// Say what the cache has and what would be downloaded. This downloads config.json and the index of the
+    /// weights alone, or the headers of GGUF files.
     #[arg(long)]
     dry_run: bool,
 }

@@ -23,13 +23,16 @@ impl Budget {
     }
 
     /// Pays for `bytes` before they are read.
-    pub(crate) fn pay(&self, bytes: u64) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`StoreError::Unpaid`].
+    pub fn pay(&self, bytes: u64) -> Result<()> {
         let is_paid = self.0.as_ref().is_none_or(|payer| payer.pay(bytes));
         if is_paid { Ok(()) } else { Err(StoreError::Unpaid) }
     }
 
     /// Runs `work`, whose CPU time is charged.
-    pub(crate) fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let Some(payer) = &self.0 else { return work() };
         let mut done = None;
         payer.run(Box::new(|| done = Some(work())));

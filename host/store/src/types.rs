@@ -158,8 +158,8 @@ pub struct EndedResponse {
 pub enum State {
     /// It waits for a host, or its host hasn't written its first chunk yet.
     Queued,
-    /// It runs.
-    Running,
+    /// It runs. A foreground one has the items that `Store::add_output` stored.
+    Running(Vec<StoredItem>),
     /// It ended.
     Ended(EndedResponse),
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
 
 use serde_json::{Value, json};
 
@@ -23,7 +24,15 @@ const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
 struct Model(tempfile::TempDir);
 
 impl Model {
+    /// A model with this template, and a cache that has every parser: tests that run beside each other
+    /// would all compile them.
     fn new(template: &str) -> Self {
+        static CACHE_IS_FULL: Once = Once::new();
+        CACHE_IS_FULL.call_once(|| drop(Self::made(&of_one_call()).doctor()));
+        Self::made(template)
+    }
+
+    fn made(template: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
         let model = folder.path().join(name(&folder));
@@ -52,13 +61,15 @@ impl Model {
 
     /// What `host doctor` says of parsers.
     fn doctor(&self) -> String {
-        let output = self.command("doctor", &[]).output().expect("the binary runs");
-        let said = String::from_utf8(output.stdout).expect("UTF-8");
-        said.lines().filter(|line| line.contains(" parser ")).collect::<Vec<_>>().join("\n")
+        of_parsers(self.command("doctor", &[]))
     }
 
     fn command(&self, subcommand: &str, more: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+        self.command_of(env!("CARGO_BIN_EXE_host").as_ref(), subcommand, more)
+    }
+
+    fn command_of(&self, binary: &Path, subcommand: &str, more: &[&str]) -> Command {
+        let mut command = Command::new(binary);
         let engine = format!("replay:{}", self.path("script.json").display());
         command.args([subcommand, "--listen", "127.0.0.1:0", "--store", "memory", "--seal-key", "none"]);
         command.args([
@@ -98,6 +109,18 @@ impl Model {
         };
         files.map(|entry| entry.expect("readable").path()).filter(is_ours).collect()
     }
+}
+
+/// What a `host doctor` says of parsers.
+fn of_parsers(mut doctor: Command) -> String {
+    let output = doctor.output().expect("the binary runs");
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    said.lines().filter(|line| line.contains(" parser ")).collect::<Vec<_>>().join("\n")
+}
+
+/// A template of which no parser is derived.
+fn of_one_call() -> String {
+    TEMPLATE.replace("for call in message.tool_calls", "for call in message.tool_calls[:1]")
 }
 
 /// Name of the folder, which no other has.
@@ -173,8 +196,7 @@ fn a_parser_is_derived_once_and_serves_each_start() {
 
 #[test]
 fn what_is_not_derived_is_said_and_stays_text() {
-    let one = TEMPLATE.replace("for call in message.tool_calls", "for call in message.tool_calls[:1]");
-    let model = Model::new(&one);
+    let model = Model::new(&of_one_call());
     let foreseen = model.doctor();
     assert!(
         foreseen.contains("warn  parser   none can be derived") && foreseen.contains("several calls vanish"),
@@ -184,7 +206,53 @@ fn what_is_not_derived_is_said_and_stays_text() {
     let said = server.logged("no parser derived");
     assert!(said.contains("calls go out as text") && said.contains("several calls vanish"), "{said}");
     assert_eq!(message(&server)["content"], CALL);
-    assert_eq!(model.kept(), [""; 0].map(PathBuf::from), "nothing is kept");
+    assert_eq!(model.kept(), [""; 0].map(PathBuf::from), "no table is kept");
+}
+
+/// Each start spent seconds on it.
+#[test]
+fn what_one_start_could_not_derive_the_next_of_the_same_build_does_not_try() {
+    let model = Model::new(&of_one_call());
+    let another = model.path("another-build");
+    fs::copy(env!("CARGO_BIN_EXE_host"), &another).expect("copied");
+    let host = Path::new(env!("CARGO_BIN_EXE_host"));
+    for (binary, is_tried) in
+        [(host, true), (host, false), (&another, true), (&another, false), (host, false)]
+    {
+        let mut server = Serving::start(model.command_of(binary, "serve", &[]));
+        let said = server.logged(if is_tried { "deriving a parser" } else { "no parser derived" });
+        if is_tried {
+            server.logged("no parser derived");
+        } else {
+            assert!(said.contains("several calls vanish"), "{said}");
+            assert!(said.contains("as an earlier start found"), "{said}");
+        }
+        assert!(!server.log_to_the_end().contains("deriving"));
+    }
+    assert!(model.doctor().contains("as an earlier start found"));
+}
+
+/// Models with templates of their own could keep it busy for an hour.
+#[test]
+fn a_doctor_derives_few_parsers_and_each_once() {
+    let models: Vec<Model> = (0..6).map(|_| Model::new(&of_one_call())).collect();
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_host"));
+    let engine = format!("replay:{}", models[0].path("script.json").display());
+    doctor.args(["doctor", "--listen", "127.0.0.1:0", "--store", "memory", "--engine", &engine]);
+    let names = ["zero", "again", "one", "two", "three", "four", "five"];
+    for (model, served) in [0, 0, 1, 2, 3, 4, 5].into_iter().zip(names) {
+        let model: &Model = &models[model];
+        let path = model.path(name(&model.0));
+        doctor.args(["--model", &format!("{served}={}", path.display())]);
+    }
+    doctor.env("XDG_CACHE_HOME", CACHE);
+    let said = of_parsers(doctor);
+    let told = |words: &str| -> Vec<&str> {
+        let told = |name: &&str| said.contains(&format!("{words} for {name}: "));
+        names.into_iter().filter(told).collect()
+    };
+    assert_eq!(told("none can be derived"), names[..5], "{said}");
+    assert_eq!(told("not tried whether one can be derived"), names[5..], "{said}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn nothing_is_written_over() {
     let refused = host(&["parser", "new", "my-model", "--dir", folder.path().to_str().unwrap()]);
     assert!(!refused.status.success());
     let said = words(&refused.stderr);
-    assert!(said.contains("is there already") && said.trim().lines().count() == 1, "{said}");
+    assert!(said.contains("exists already") && said.trim().lines().count() == 1, "{said}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 }
 

@@ -173,7 +173,7 @@ fn damaged_section_is_one_line_and_no_others_concern() {
     let twice = with_section(with_section(guest("healthy"), SECTION, HEALTHY), SECTION, HEALTHY);
     let with = |contents: &[u8]| with_section(guest("healthy"), SECTION, contents);
     for (bytes, words) in [
-        (twice, "is there 2 times"),
+        (twice, "occurs 2 times"),
         (with(&vec![b' '; (1 << 20) + 1]), "has 1048577 bytes, at most 1048576 are allowed"),
         (with(&vec![b' '; 1 << 20]), "can't be read: EOF"),
         (with(b"{\"Ok\":{\"name\":\"\xff\xfe\"}}"), "can't be read: "),

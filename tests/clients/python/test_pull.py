@@ -345,7 +345,7 @@ def index_of(name):
     ({"entry": listed(lfs={"oid": "../../../evil", "size": 10})}, "has no digest"),
     ({"entry": listed(lfs=None, oid="x" * 40)}, "has no digest"),
     ({"files": index_of("../../evil")}, "is not the name of a file beside it"),
-    ({"files": index_of("other.safetensors")}, "its index names other.safetensors, which isn't there"),
+    ({"files": index_of("other.safetensors")}, "its index names other.safetensors, which is missing"),
     ({"files": {"model.safetensors.index.json": b"["}}, "no index of weights"),
     ({"answer": {"/revision/": (200, {}, b'{"sha": "../../evil"}')}}, "it names no commit"),
     ({"answer": {"/revision/": (200, {}, b"<html>")}}, "not the expected JSON"),

@@ -238,8 +238,8 @@ def test_parts_of_two_models_are_refused(parted, tmp_path):
     (["x-Q6_K.gguf", "x-IQ4_XS.gguf"], "", r"it holds several models; give one behind a colon: IQ4_XS \(.*\), Q6_K \("),
     ([FILE], ":tiny-Q8_0.gguf", r"no GGUF file is tiny-Q8_0.gguf; there are BF16 \("),
     ([FILE], ":mmproj-BF16.gguf", "no GGUF file is mmproj-BF16.gguf"),
-    (["x-BF16-00001-of-00002.gguf"], ":BF16", "no GGUF file of a whole model is there"),
-    (["../evil-BF16.gguf", "/tmp/evil-BF16.gguf", "a/../../evil-BF16.gguf"], ":BF16", "no GGUF file of a whole model is there"),
+    (["x-BF16-00001-of-00002.gguf"], ":BF16", "it has no GGUF file of a whole model"),
+    (["../evil-BF16.gguf", "/tmp/evil-BF16.gguf", "a/../../evil-BF16.gguf"], ":BF16", "it has no GGUF file of a whole model"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_refusals_list_what_there_is(hub, env, files, name, expected):
     hub.repositories[MODEL] = {**dict.fromkeys(files, b"GGUF"), **NO_MODELS}

@@ -31,6 +31,9 @@ async fn each_token_turn_and_time_is_counted_once() {
         ("prompt_tokens_total", prompt),
         ("prefix_cache_queries_total", 2.0 * prompt),
         ("inter_token_latency_seconds_count", 78.0),
+        ("time_per_output_token_seconds_count", 78.0),
+        ("request_time_per_output_token_seconds_count", 2.0),
+        ("request_max_num_generation_tokens_sum", 80.0),
         ("request_queue_time_seconds_count", 2.0),
         ("request_prefill_time_seconds_count", 2.0),
         ("request_decode_time_seconds_count", 2.0),
@@ -52,6 +55,8 @@ async fn each_token_turn_and_time_is_counted_once() {
         value(&server, "request_decode_time_seconds_sum").await,
     ];
     assert!(sums[0] > 0.0 && (sums[0] - sums[1]).abs() < 1e-6, "{sums:?}");
+    let means = value(&server, "request_time_per_output_token_seconds_sum").await;
+    assert!((means - sums[1] / 39.0).abs() < 1e-6, "{means} {sums:?}");
     let text = String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text");
     let (bounds, calls) = (
         text.matches("vllm:inter_token_latency_seconds_bucket").count(),

@@ -83,6 +83,45 @@ async fn vllm_0_32_events_are_followed_from_any_number() {
     server.stop().await;
 }
 
+/// Its output was empty until its end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_response_has_the_output_so_far() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = memory();
+    let text = "<think>\nHm.\n</think>\n\nIt begins";
+    let rules = json!([{ "text": text, "finish": "hang" }]);
+    let start = || Setup { store: Some(store.clone()), ..Setup::replay(folder.path(), &rules) };
+    // The second one knows of the response what is stored.
+    let servers = [TestServer::start(start()).await, TestServer::start(start()).await];
+    let more = json!({ "background": true, "stream": true, "reasoning": { "effort": "high" } });
+    let request = json_request("/v1/responses", body("2+2?", &more).to_string());
+    let mut stream: Open = open(servers[0].address, request).await;
+    let told = until_written(&mut stream, "Hm.It begins").await;
+    let mut fold = Fold::default();
+    for data in told.lines().filter_map(|line| line.strip_prefix("data: ")) {
+        fold.add(&serde_json::from_str(data).expect("JSON")).expect("it fits");
+    }
+    let path = format!("/v1/responses/{}", &told[told.find("resp_").expect("an id")..][..37]);
+    for server in &servers {
+        let response = read(server.address, &path).await.json();
+        assert_eq!(response["status"], "in_progress");
+        let [reasoning, message] = &response["output"].as_array().expect("a list")[..] else {
+            panic!("{response}")
+        };
+        assert_eq!(fold.items(), [(reasoning.clone(), true), (message.clone(), false)]);
+        assert_eq!(
+            (&message["status"], &message["content"][0]["text"]),
+            (&json!("in_progress"), &json!("It begins"))
+        );
+    }
+    let cancelled = post(servers[0].address, &format!("{path}/cancel"), &Value::Null).await.json();
+    assert_eq!(cancelled["output"][1]["status"], "incomplete");
+    for server in servers {
+        assert_eq!(read(server.address, &path).await.json(), cancelled);
+        server.stop().await;
+    }
+}
+
 /// A cancel after the end changed it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn vllm_57999_cancel_keeps_items_and_an_earlier_end() {

@@ -29,3 +29,5 @@ pub use event::{AnswerEvent, AnswerEventRef, CallKind, Called, CompactionEvent, 
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedToolKind, HostedTools};
 pub use search::{DeferredTool, ToolSearch};
 pub(crate) use search::{NOTHING_FOUND, SEARCH};
+pub(crate) use toolbox::BROWSER_SEARCH;
+pub(crate) use turn_record::TOO_MANY;

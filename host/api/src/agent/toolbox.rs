@@ -17,6 +17,9 @@ use mcp::{McpServer, McpTool};
 use model::Job;
 use prompt::ToolDeclaration;
 
+/// Name by which the model knows the search of the web.
+pub(crate) const BROWSER_SEARCH: &str = "browser.search";
+
 /// Error of an approved call whose tool no longer exists.
 pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
 
@@ -117,7 +120,7 @@ impl Toolbox {
 fn shown_as(kind: HostedToolKind, name: &str) -> Option<(&str, CallKind)> {
     match (kind, name) {
         (HostedToolKind::Mcp, name) => Some((name, CallKind::Mcp)),
-        (HostedToolKind::WebSearch, "search") => Some(("browser.search", CallKind::Search)),
+        (HostedToolKind::WebSearch, "search") => Some((BROWSER_SEARCH, CallKind::Search)),
         (HostedToolKind::WebSearch, "open") => Some(("browser.open", CallKind::OpenPage)),
         (HostedToolKind::WebSearch, "find") => Some(("browser.find", CallKind::FindInPage)),
         (HostedToolKind::CodeInterpreter, "python") => Some(("python", CallKind::Code { raw: false })),

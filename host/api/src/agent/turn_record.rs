@@ -11,7 +11,7 @@ use prompt::ChatMessage;
 use turn::{Delta, ItemHead, ItemStatus, TurnEvent};
 
 /// Error of calls above `max_tool_calls`.
-pub(super) const TOO_MANY: &str = "not run: this response has made as many calls as max_tool_calls allows";
+pub(crate) const TOO_MANY: &str = "not run: this response has made as many calls as max_tool_calls allows";
 
 /// Record of the current turn.
 pub(super) struct TurnRecord {

@@ -90,7 +90,7 @@ table! {
         Row::refused(
             "web_search_options",
             &["{\"search_context_size\": \"low\"}"],
-            "the server searches in `POST /v1/responses` only, with the tool `web_search`",
+            "the server searches in `POST /v1/responses` and `POST /v1/messages` only, with the tool `web_search`",
         );
     }
 }

@@ -209,7 +209,7 @@ fn beginning(body: &JsonObject<'_>) -> Result<Beginning, ApiError> {
         (Some(true), _) => Ok(Beginning::ContinueLast),
         (_, Some(false)) => Err(body
             .at(fields::NEW_TURN)
-            .unsupported("false is there with continue_final_message: true only")),
+            .unsupported("false is supported with continue_final_message: true only")),
         _ if messages::last_is_prefix(body)? => Ok(Beginning::ContinueLast),
         _ => Ok(Beginning::Answer),
     }

@@ -86,7 +86,7 @@ fn refuse_unsupported(body: &JsonObject<'_>, n: u32) -> Result<(), ApiError> {
     if body.get(fields::BEST_OF)?.is_some_and(|best_of| best_of != n) {
         return Err(body
             .at(fields::BEST_OF)
-            .unsupported("choosing the best of several is not there: send n"));
+            .unsupported("choosing the best of several is not supported: send n"));
     }
     Ok(())
 }

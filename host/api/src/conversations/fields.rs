@@ -19,8 +19,6 @@ pub(crate) const ITEM_QUERY: &[Row] = &[ITEM_PARTS];
 pub(super) const FIRST_ITEMS: Field<List<'_>> = Field::new("items", "the first ones; at most 20").of(LIST);
 /// `items` that are added.
 pub(super) const ITEMS: Required<List<'_>> =
-    Field::new("items", "at most 20, in this order behind those that are there")
-        .of(LIST)
-        .required_as("a list of items");
+    Field::new("items", "at most 20, appended in this order").of(LIST).required_as("a list of items");
 
 const LIST: Shape = Shape::List(&Shape::Kinds(&ITEM_KINDS));

@@ -6,6 +6,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::error::ErrorObject;
+use super::fields::WEB_SEARCH;
+use super::search::{self, SearchOutcome};
+use crate::agent::{CallKind, Called, Cleared};
 use crate::event_buffer::EventBuffer;
 use crate::schema::AnswerSchemas;
 
@@ -105,6 +108,18 @@ pub(super) enum AppliedEdit {
     ClearThinking { cleared_thinking_turns: usize, cleared_input_tokens: usize },
 }
 
+impl AppliedEdit {
+    /// What was left out.
+    pub(super) fn of(cleared: &Cleared) -> Self {
+        let Cleared { thoughts, number, tokens } = *cleared;
+        if thoughts {
+            Self::ClearThinking { cleared_thinking_turns: number, cleared_input_tokens: tokens }
+        } else {
+            Self::ClearToolUses { cleared_tool_uses: number, cleared_input_tokens: tokens }
+        }
+    }
+}
+
 /// Why the answer ended; all null until it has.
 #[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
 #[schemars(rename = "MessageEnd")]
@@ -132,6 +147,16 @@ pub(super) enum Block {
     },
     /// Its result.
     McpToolResult { tool_use_id: String, is_error: bool, content: [TextContent; 1] },
+    /// A search of the web that the server runs.
+    ServerToolUse {
+        id: String,
+        #[schemars(extend("const" = "web_search"))]
+        name: &'static str,
+        #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+        input: Box<RawValue>,
+    },
+    /// What it found.
+    WebSearchToolResult { tool_use_id: String, content: SearchOutcome },
     /// A summary of the conversation, before the answer or in its place; null where none came of it.
     Compaction { content: Option<String> },
     /// A call; `input` is JSON as the model wrote it.
@@ -141,6 +166,27 @@ pub(super) enum Block {
         #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
         input: Box<RawValue>,
     },
+}
+
+impl Block {
+    /// The beginning of a call that the server runs.
+    pub(super) fn of_call(id: &str, called: &Called) -> Self {
+        if called.kind == CallKind::Search {
+            Self::ServerToolUse { id: search::block_id(id), name: WEB_SEARCH, input: no_input() }
+        } else {
+            let (name, server_name) = (called.name.clone(), called.server.clone());
+            Self::McpToolUse { id: id.to_owned(), name, server_name, input: no_input() }
+        }
+    }
+
+    /// Whether it is the call of this id that the server runs.
+    pub(super) fn is_call(&self, call_id: &str) -> bool {
+        match self {
+            Self::McpToolUse { id, .. } => id == call_id,
+            Self::ServerToolUse { id, .. } => *id == search::block_id(call_id),
+            _ => false,
+        }
+    }
 }
 
 /// Text of a result.
@@ -191,6 +237,15 @@ pub(super) struct Usage {
     cache_read_input_tokens: u32,
     output_tokens: u32,
     output_tokens_details: OutputTokens,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_tool_use: Option<ServerToolUses>,
+}
+
+/// Calls that the server ran.
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "MessageServerToolUses")]
+struct ServerToolUses {
+    web_search_requests: usize,
 }
 
 #[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
@@ -209,7 +264,14 @@ impl Usage {
             cache_read_input_tokens: cached,
             output_tokens: output,
             output_tokens_details: OutputTokens { thinking_tokens: thinking },
+            server_tool_use: None,
         }
+    }
+
+    /// With this number of searches of the web, if there were any.
+    pub(super) fn with_searches(self, web_search_requests: usize) -> Self {
+        let uses = (web_search_requests > 0).then_some(ServerToolUses { web_search_requests });
+        Self { server_tool_use: uses, ..self }
     }
 }
 

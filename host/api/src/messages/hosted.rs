@@ -1,6 +1,8 @@
-//! Reader of `mcp_servers` and of the tools `mcp_toolset`: tools that the server runs for a request.
+//! Reader of `mcp_servers` and of the tools `mcp_toolset` and `web_search_DATE`: tools that the server runs
+//! for a request.
 
-use super::fields;
+use super::fields::WEB_SEARCH;
+use super::{fields, known_tools, search};
 use crate::agent::{ApprovalRule, Hosted, HostedToolKind, HostedTools};
 use crate::error::ApiError;
 use crate::json::JsonObject;
@@ -11,6 +13,9 @@ use net::printable::printable;
 
 /// Type of the tools that say which of a server's tools are used.
 pub(super) const TOOLSET: &str = "mcp_toolset";
+
+/// Why the web isn't searched.
+const NO_SEARCH: &str = "the web is not searched here: the server's operator configured no tool server for it (`web_search` in --mcp)";
 
 /// Most servers of a request, as in Anthropic's API.
 const MOST_SERVERS: usize = 20;
@@ -61,13 +66,45 @@ pub(super) fn read(
         }
         hosted.tools.push(tools);
     }
-    for tool in body.list(TOOLS)?.objects() {
+    let declared = body.list(TOOLS)?;
+    for tool in declared.objects() {
         let tool = tool?;
-        if tool.get(fields::TYPE.optional())? == Some(TOOLSET) {
-            toolset(&tool, &mut hosted, warnings)?;
+        match tool.get(fields::TYPE.optional())? {
+            Some(TOOLSET) => toolset(&tool, &mut hosted, warnings)?,
+            Some(kind) if is_hosted(kind) => match search::tools(servers) {
+                Some(tools) => add_search(&tool, tools, &mut hosted, warnings)?,
+                // A request that has no other tool is for a search.
+                None if declared.iter().nth(1).is_none() => {
+                    return Err(tool.at(fields::TYPE).unsupported(NO_SEARCH));
+                }
+                // Clients offer all tools that they know.
+                None => warnings.add(format!("tool of type {} ignored", printable(kind))),
+            },
+            _ => {}
         }
     }
     Ok((!hosted.tools.is_empty()).then_some(hosted))
+}
+
+/// Whether tools of this type are the server's.
+pub(super) fn is_hosted(kind: &str) -> bool {
+    kind == TOOLSET || known_tools::family(kind) == WEB_SEARCH
+}
+
+/// Adds the tools with which the model searches the web, once.
+fn add_search(
+    tool: &JsonObject<'_>,
+    tools: HostedTools,
+    hosted: &mut Hosted,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
+    if hosted.tools.iter().any(|other| other.kind == tools.kind) {
+        warnings.add("a second web_search ignored: there is one already");
+        return Ok(());
+    }
+    hosted.max_calls = tool.get(fields::MAX_USES)?;
+    hosted.tools.push(tools);
+    Ok(())
 }
 
 fn headers(server: &JsonObject<'_>) -> Result<Vec<(String, String)>, ApiError> {

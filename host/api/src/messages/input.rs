@@ -3,7 +3,7 @@
 
 use super::THINKING;
 use super::blocks::{self, Reader};
-use super::fields;
+use super::{fields, search};
 use crate::error::ApiError;
 use crate::history::History;
 use crate::json::{JsonObject, List, Path, Value};
@@ -133,13 +133,16 @@ impl Input<'_> {
         }
     }
 
+    /// The id of the call whose result the block is.
+    fn called<'b>(&self, block: &JsonObject<'b>) -> Result<&'b str, ApiError> {
+        let id = block.require(fields::TOOL_USE_ID)?;
+        if self.history.has_call(id) { Ok(id) } else { Err(no_call(block, id)) }
+    }
+
     /// Reads a tool's result. Templates have no field for a failed result, so its text says that it
     /// failed.
     fn result(&mut self, block: JsonObject<'_>) -> Result<(), ApiError> {
-        let id = block.require(fields::TOOL_USE_ID)?;
-        if !self.history.has_call(id) {
-            return Err(no_call(block, id));
-        }
+        let id = self.called(&block)?;
         let mut content = match block.value(fields::RESULT_CONTENT) {
             Some(content) => blocks::read(content, block.at(fields::RESULT_CONTENT), &mut self.reader)?,
             None => Content::default(),
@@ -186,6 +189,16 @@ impl Input<'_> {
                 self.answer(take(said));
                 self.result(block)?;
             }
+            "server_tool_use" => {
+                self.answer(take(said));
+                self.history.call(search::call(&block)?);
+            }
+            "web_search_tool_result" => {
+                self.answer(take(said));
+                let id = self.called(&block)?;
+                let found = search::outcome(&block, self.seal, self.reader.warnings)?;
+                self.history.result(Some(id), None, found);
+            }
             "compaction" => {
                 self.answer(take(said));
                 if let Some(summary) = block.get(fields::SUMMARY_TEXT)?.filter(|text| !text.is_empty()) {
@@ -230,7 +243,7 @@ impl Input<'_> {
 }
 
 /// 400: the result's call is in no message before it, so the client has left them out.
-fn no_call(block: JsonObject<'_>, id: &str) -> ApiError {
+fn no_call(block: &JsonObject<'_>, id: &str) -> ApiError {
     let what = format_args!(
         "no `tool_use` block with the id {} is in the messages before this `tool_result`: send the whole conversation",
         printable(id)

@@ -2,6 +2,7 @@
 //! models know them: a shell, an editor, and a memory of files. The model here is told what they
 //! take; calls come as those of any tool, and the client runs them.
 
+use super::fields::WEB_SEARCH;
 use serde_json::{Map, Value, json};
 
 /// A tool of a known type.
@@ -23,7 +24,9 @@ const WITH_UNDO: [&str; 2] = ["text_editor_20241022", "text_editor_20250124"];
 pub(super) fn family(kind: &str) -> &str {
     let is_date = |end: &str| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit());
     match kind.rsplit_once('_') {
-        Some((family, date)) if is_date(date) && ["bash", "text_editor", "memory"].contains(&family) => {
+        Some((family, date))
+            if is_date(date) && ["bash", "text_editor", "memory", WEB_SEARCH].contains(&family) =>
+        {
             family
         }
         _ => kind,

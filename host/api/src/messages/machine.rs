@@ -9,6 +9,7 @@ use super::events::{
     AppliedEdit, Block, ContextManagement, Delta, Event, Message, Stop, TextContent, Usage, no_input,
 };
 use super::input_check::InputCheck;
+use super::search::{self, SearchOutcome};
 use super::thread;
 use crate::agent::{Called, Cleared, CompactionEvent, ServerEvent};
 use crate::error::{ApiError, cancelled, not_stored};
@@ -121,10 +122,10 @@ impl MessagesMachine {
     /// Fails the message: no block can carry the arguments that the model wrote, and a tool must
     /// not run with a part of them.
     fn refuse_input(&mut self, buffer: &mut EventBuffer) {
-        let Some(OpenBlock { block: Block::ToolUse { name, .. } | Block::McpToolUse { name, .. }, .. }) =
-            self.open.take()
-        else {
-            return;
+        let name = match self.open.take().map(|open| open.block) {
+            Some(Block::ToolUse { name, .. } | Block::McpToolUse { name, .. }) => name,
+            Some(Block::ServerToolUse { name, .. }) => name.to_owned(),
+            _ => return,
         };
         self.fail(no_object(&name), buffer);
     }
@@ -137,8 +138,10 @@ impl MessagesMachine {
         let delta = match &open.block {
             Block::Thinking { .. } => Delta::Thinking { thinking: text },
             Block::Text { .. } => Delta::Text { text },
-            Block::ToolUse { .. } | Block::McpToolUse { .. } => Delta::InputJson { partial_json: text },
-            Block::McpToolResult { .. } => return,
+            Block::ToolUse { .. } | Block::McpToolUse { .. } | Block::ServerToolUse { .. } => {
+                Delta::InputJson { partial_json: text }
+            }
+            Block::McpToolResult { .. } | Block::WebSearchToolResult { .. } => return,
             Block::Compaction { .. } => Delta::Compaction { content: Some(text) },
         };
         Event::ContentBlockDelta { index: self.content.len(), delta }.send(buffer);
@@ -163,10 +166,12 @@ impl MessagesMachine {
             }
             Block::Text { text } => *text = written,
             Block::Compaction { content } => *content = Some(written),
-            Block::McpToolResult { .. } => {}
+            Block::McpToolResult { .. } | Block::WebSearchToolResult { .. } => {}
             // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells
             // them that it was cut.
-            Block::ToolUse { input, .. } | Block::McpToolUse { input, .. } => {
+            Block::ToolUse { input, .. }
+            | Block::McpToolUse { input, .. }
+            | Block::ServerToolUse { input, .. } => {
                 *input = RawValue::from_string(written).unwrap_or_else(|_| no_input());
             }
         }
@@ -190,11 +195,36 @@ impl MessagesMachine {
 
     /// Opens the block of a call that the server runs.
     fn begin_call(&mut self, id: &str, called: &Called, buffer: &mut EventBuffer) {
-        let (name, server_name) = (called.name.clone(), called.server.clone());
-        let block = Block::McpToolUse { id: id.to_owned(), name, server_name, input: no_input() };
+        let block = Block::of_call(id, called);
         Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(buffer);
         self.open =
             Some(OpenBlock { block, text: String::new(), wrapped: false, input: Some(InputCheck::new()) });
+    }
+
+    /// Ends a call that the server ran. One that was cut off has no result: its block says what there is
+    /// of it.
+    fn end_call(&mut self, call_id: &str, result: &Result<String, String>, buffer: &mut EventBuffer) {
+        if self.open.as_ref().is_some_and(|open| open.block.is_call(call_id)) {
+            return self.close(ItemStatus::Incomplete, buffer);
+        }
+        let is_search = self.searches().any(|id| *id == search::block_id(call_id));
+        self.results.push(if is_search {
+            let content = SearchOutcome::of(result, &self.seal);
+            Block::WebSearchToolResult { tool_use_id: search::block_id(call_id), content }
+        } else {
+            let (is_error, Ok(text) | Err(text)) = (result.is_err(), result);
+            let content = [TextContent { text: text.clone() }];
+            Block::McpToolResult { tool_use_id: call_id.to_owned(), is_error, content }
+        });
+        self.send_results(buffer);
+    }
+
+    /// Ids of the searches of the web.
+    fn searches(&self) -> impl Iterator<Item = &String> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ServerToolUse { id, .. } => Some(id),
+            _ => None,
+        })
     }
 
     /// Writes what the input of a completed call lacks: the end of a wrapped text, or `{}` if the
@@ -231,7 +261,8 @@ impl MessagesMachine {
 
     fn usage(&self) -> Usage {
         let turn::Usage { input_tokens, cached_tokens, output_tokens, reasoning_tokens } = self.usage;
-        Usage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens)
+        let usage = Usage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens);
+        usage.with_searches(self.searches().count())
     }
 
     fn fail(&mut self, failure: TurnFailure, buffer: &mut EventBuffer) {
@@ -271,28 +302,15 @@ impl Machine for MessagesMachine {
             ServerEvent::CallBegun { call_id, called } => self.begin_call(call_id, called, buffer),
             ServerEvent::CallText { delta, .. } => self.text(delta, buffer),
             ServerEvent::CallWritten { .. } => self.close(ItemStatus::Completed, buffer),
-            ServerEvent::CallEnded { call_id, result } => {
-                // A call that was cut off has no result: its block says what there is of it.
-                if self
-                    .open
-                    .as_ref()
-                    .is_some_and(|open| matches!(&open.block, Block::McpToolUse { id, .. } if id == call_id))
-                {
-                    return self.close(ItemStatus::Incomplete, buffer);
-                }
-                let (is_error, Ok(text) | Err(text)) = (result.is_err(), result);
-                let content = [TextContent { text: text.clone() }];
-                self.results.push(Block::McpToolResult { tool_use_id: call_id.clone(), is_error, content });
-                self.send_results(buffer);
-            }
-            // Nothing is searched for Messages.
+            ServerEvent::CallEnded { call_id, result } => self.end_call(call_id, result, buffer),
+            // No tools are searched for Messages.
             ServerEvent::ListBegun { .. } | ServerEvent::ListEnded { .. } | ServerEvent::Searched { .. } => {}
         }
     }
 
     fn cleared(&mut self, cleared: &[Cleared]) {
         if let Some(context) = &mut self.context {
-            context.applied_edits = cleared.iter().map(edit).collect();
+            context.applied_edits = cleared.iter().map(AppliedEdit::of).collect();
         }
     }
 
@@ -373,14 +391,5 @@ impl Machine for MessagesMachine {
             ..Message::new(&self.id, &self.model, &self.content, self.stop(), self.usage())
         };
         (200, serde_json::to_string(&message).expect("protocol types serialise"))
-    }
-}
-
-fn edit(cleared: &Cleared) -> AppliedEdit {
-    let Cleared { thoughts, number, tokens } = *cleared;
-    if thoughts {
-        AppliedEdit::ClearThinking { cleared_thinking_turns: number, cleared_input_tokens: tokens }
-    } else {
-        AppliedEdit::ClearToolUses { cleared_tool_uses: number, cleared_input_tokens: tokens }
     }
 }

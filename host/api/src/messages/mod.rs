@@ -14,6 +14,7 @@ mod known_tools;
 mod machine;
 pub(super) mod models;
 mod request;
+mod search;
 pub mod thread;
 mod tools;
 pub mod validator;

@@ -68,7 +68,7 @@ pub(super) fn client_tools(
         if !warnings.kind(&tool, &fields::TOOL_KINDS, known_tools::family(kind))? {
             continue;
         }
-        if kind == super::hosted::TOOLSET {
+        if super::hosted::is_hosted(kind) {
             continue;
         }
         match KnownTool::of(kind) {

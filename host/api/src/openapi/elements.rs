@@ -66,6 +66,8 @@ const PLACES: [Place; 7] = [
                 "compaction",
                 "mcp_tool_use",
                 "mcp_tool_result",
+                "server_tool_use",
+                "web_search_tool_result",
             ];
             let by_model = block["type"].as_str().is_some_and(|kind| by_model.contains(&kind));
             let role = if by_model { "assistant" } else { "user" };
@@ -80,7 +82,7 @@ const PLACES: [Place; 7] = [
         read: messages::read,
         kinds: &messages::fields::TOOL_KINDS,
         path: "tools[0]",
-        body: |tool| json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": "q" }], "tools": [tool] }),
+        body: |tool| json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": "q" }], "tools": [tool, { "name": "other" }] }),
     },
 ];
 

@@ -11,6 +11,8 @@ use crate::fields::{self, Kinds, Row, Shape, Support, Tables};
 const PAGES: [&str; 7] =
     ["responses", "conversations", "chat-completions", "completions", "messages", "tokenize", "models"];
 const END: &str = "<!-- end -->";
+/// Rows that a table has in common with its page's first one, from which on they aren't said again.
+const MANY: usize = 8;
 
 #[test]
 fn the_pages_have_the_tables_as_they_are() {
@@ -19,7 +21,12 @@ fn the_pages_have_the_tables_as_they_are() {
     for name in PAGES {
         let path = folder.join(name).with_extension("md");
         let page = std::fs::read_to_string(&path).unwrap();
-        let (fresh, mut endpoints) = refreshed(&page, "parameters", table);
+        let mut first = None;
+        let (fresh, mut endpoints) = refreshed(&page, "parameters", |path, tables| {
+            let table = table(tables);
+            let (of, said) = first.get_or_insert_with(|| (path.to_owned(), table.clone()));
+            if of == path { table } else { unsaid(&table, of, said) }
+        });
         described.append(&mut endpoints);
         compare(name, &path, &page, &fresh);
     }
@@ -34,7 +41,7 @@ fn the_pages_have_the_tables_as_they_are() {
 fn the_page_of_what_is_left_out_has_all_of_it() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api/left-out.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let (fresh, paths) = refreshed(&page, "left out", left_out::table);
+    let (fresh, paths) = refreshed(&page, "left out", |_, tables| left_out::table(tables));
     assert_eq!(paths, ["/v1/responses", "/v1/chat/completions", "/v1/completions", "/v1/messages"]);
     compare("left-out", &path, &page, &fresh);
 }
@@ -48,7 +55,7 @@ fn compare(name: &str, path: &Path, page: &str, fresh: &str) {
 }
 
 /// The page with its tables of this name made anew, and the paths whose tables it has.
-fn refreshed(page: &str, name: &str, make: fn(Tables) -> String) -> (String, Vec<String>) {
+fn refreshed(page: &str, name: &str, mut make: impl FnMut(&str, Tables) -> String) -> (String, Vec<String>) {
     let (mut fresh, mut paths, mut rest) = (String::new(), Vec::new(), page);
     let begin = format!("<!-- {name} of ");
     while let Some((before, after)) = rest.split_once(&begin) {
@@ -56,12 +63,33 @@ fn refreshed(page: &str, name: &str, make: fn(Tables) -> String) -> (String, Vec
         let (_, after) = after.split_once(END).expect("a table has its end");
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path && endpoint.request.is_some());
         let endpoint = endpoint.expect("a known path");
-        write!(fresh, "{before}{begin}{path} -->\n{}{END}", make(endpoint.request.unwrap())).unwrap();
+        write!(fresh, "{before}{begin}{path} -->\n{}{END}", make(path, endpoint.request.unwrap())).unwrap();
         paths.push(path.to_owned());
         rest = after;
     }
     fresh.push_str(rest);
     (fresh, paths)
+}
+
+/// The table, whose rows aren't repeated where most are those of the page's first one, which is of
+/// the path `of`.
+fn unsaid(table: &str, of: &str, first: &str) -> String {
+    let said: Vec<&str> = first.lines().skip(2).collect();
+    let (own, common): (Vec<&str>, Vec<&str>) = table.lines().skip(2).partition(|row| !said.contains(row));
+    if common.len() < MANY {
+        return table.to_owned();
+    }
+    let name = |row: &&str| row.split('`').nth(1).unwrap_or_default().to_owned();
+    let names: Vec<String> = own.iter().chain(&common).map(name).collect();
+    let lacks: Vec<String> = said.iter().map(name).filter(|name| !names.contains(name)).collect();
+    let lacks = lacks.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let without = if lacks.is_empty() { lacks } else { format!(", without {lacks}") };
+    let mut text = format!("The parameters are those of `POST {of}`{without}.\n");
+    if !own.is_empty() {
+        let head: Vec<&str> = table.lines().take(2).collect();
+        writeln!(text, "These differ:\n\n{}", [head, own].concat().join("\n")).unwrap();
+    }
+    text
 }
 
 fn table(tables: Tables) -> String {

@@ -86,6 +86,7 @@ pub struct FoldedLog {
     /// Output indices of the calls whose text has ended.
     written: HashSet<usize>,
     events: u64,
+    bytes: u64,
 }
 
 impl FoldedLog {
@@ -98,7 +99,9 @@ impl FoldedLog {
     pub fn add(&mut self, events: &[Vec<u8>]) {
         self.events += events.len() as u64;
         for event in events {
+            let bytes = event.len();
             let Ok(event) = serde_json::from_slice::<Value>(event) else { continue };
+            self.bytes += growth(&event, bytes) as u64;
             let is_written = event["type"].as_str().is_some_and(|kind| {
                 ["arguments.done", "code.done", ".searching"].iter().any(|end| kind.ends_with(end))
             });
@@ -113,6 +116,25 @@ impl FoldedLog {
     pub fn events(&self) -> u64 {
         self.events
     }
+
+    /// At least as many bytes as its items have.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// All items so far, those that are open as well.
+    pub fn output(&self) -> Vec<StoredItem> {
+        self.fold.items().iter().map(|(item, _)| stored_item(item)).collect()
+    }
+}
+
+/// Most bytes that an event of so many `bytes` adds to the items.
+fn growth(event: &Value, bytes: usize) -> usize {
+    match event["delta"].as_str() {
+        Some(delta) if event["logprobs"].as_array().is_none_or(Vec::is_empty) => delta.len(),
+        _ if event.get("response").is_some() => 0,
+        _ => bytes,
+    }
 }
 
 /// A log, and the events that are put behind it.
@@ -125,7 +147,7 @@ struct ClosingLog {
 
 impl ClosingLog {
     fn behind(log: FoldedLog) -> Self {
-        let FoldedLog { fold, written, events } = log;
+        let FoldedLog { fold, written, events, .. } = log;
         Self { fold, written, next: events, events: Vec::new() }
     }
 

@@ -241,10 +241,10 @@ table! {
         REQUIRE_APPROVAL: Field<Value<'_>> = Field::new("require_approval", "");
         HEADERS: Field<JsonObject<'_>> = Field::new("headers", "");
         AUTHORIZATION: Field<&str> = Field::new("authorization", "");
-        Row::warned("connector_id", "connectors are not there: give a `server_url`");
+        Row::warned("connector_id", "connectors are not supported: give a `server_url`");
         SERVER_DESCRIPTION: Field<&str> = Field::new("server_description", "");
         SHOWN_AT_ONCE;
-        Row::warned("tunnel_id", "tunnels are not there: give a `server_url`");
+        Row::warned("tunnel_id", "tunnels are not supported: give a `server_url`");
     }
 }
 
@@ -390,7 +390,7 @@ pub(crate) const ITEM_KINDS: Kinds = Kinds {
         KindOf { kind: None, ..KindOf::new("", "a message").with(MESSAGE) },
         KindOf::new("message", "text is read; images, files and audio become a placeholder, with a warning")
             .with(MESSAGE),
-        KindOf::new("reasoning", "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`")
+        KindOf::new("reasoning", "the first that the item has of `encrypted_content` (of this server's key, else 400), `content`, `summary`")
             .with(&[SEALED.optional().row(), CONTENT.row(), ITEM_SUMMARY.row()]),
         KindOf::new("function_call", "").with(FUNCTION_CALL),
         KindOf::new("function_call_output", "its call must come before it").with(RESULT),

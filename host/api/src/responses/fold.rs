@@ -1,7 +1,7 @@
 //! The sum of a response's events: folded one by one, they give the response, at its end and on the
 //! way.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Fields of an item that deltas fill.
 const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
@@ -53,7 +53,7 @@ impl Fold {
     }
 
     /// All items so far, and whether each is done.
-    pub(super) fn items(&self) -> &[(Value, bool)] {
+    pub fn items(&self) -> &[(Value, bool)] {
         &self.items
     }
 
@@ -90,8 +90,7 @@ fn extend(item: &mut Value, kind: &str, event: &Value) -> Result<(), String> {
         let field = FILLED[2..].iter().find(|field| item.get(**field).is_some());
         field.map(|field| &mut item[*field])
     };
-    let place = place.ok_or("no text")?;
-    *place = json!(format!("{}{delta}", place.as_str().ok_or("no text")?));
+    append(place.ok_or("no text")?, delta)?;
     if let Some(more) = event["logprobs"].as_array() {
         let all = item.pointer_mut("/content/0/logprobs").and_then(Value::as_array_mut);
         all.ok_or("no logprobs")?.extend(more.clone());
@@ -109,7 +108,12 @@ fn command(item: &mut Value, verb: &str, event: &Value) -> Result<(), String> {
     let Some(delta) = event["delta"].as_str() else { return Ok(()) };
     let index = event["command_index"].as_u64().and_then(|index| usize::try_from(index).ok());
     let command = index.and_then(|index| commands.get_mut(index)).ok_or("a command that wasn't added")?;
-    *command = json!(format!("{}{delta}", command.as_str().ok_or("no text")?));
+    append(command, delta)
+}
+
+fn append(text: &mut Value, delta: &str) -> Result<(), String> {
+    let Value::String(text) = text else { return Err("no text".to_owned()) };
+    text.push_str(delta);
     Ok(())
 }
 

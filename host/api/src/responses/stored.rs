@@ -49,11 +49,13 @@ pub fn whole(object: &[u8], output: &[store::StoredItem]) -> Vec<u8> {
     json
 }
 
-/// The response of a stored `object`, which hasn't ended; it `runs` or waits.
-pub fn under_way(object: &str, runs: bool) -> Vec<u8> {
+/// The response of a stored `object` that runs, and has this `output` so far.
+pub fn under_way(object: &str, output: &[store::StoredItem]) -> Vec<u8> {
     // The status stands before anything that a request wrote.
-    let status = if runs { r#""status":"in_progress""# } else { r#""status":"queued""# };
-    object.replacen(r#""status":"queued""#, status, 1).into_bytes()
+    let (head, status) = object.split_at(object.find(r#""status":"#).unwrap_or_default());
+    let status = status.strip_prefix(r#""status":"queued""#);
+    let begun = status.map(|rest| format!(r#"{head}"status":"in_progress"{rest}"#));
+    whole(begun.as_deref().unwrap_or(object).as_bytes(), output)
 }
 
 /// What is read of a stored event.

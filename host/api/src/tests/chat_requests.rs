@@ -153,7 +153,7 @@ fn what_is_not_there_is_refused_by_name() {
         (json!({ "n": 17 }), "n: expected an integer from 1 to 16, got 17"),
         (json!({ "top_logprobs": 3 }), "top_logprobs: logprobs must be true"),
         (json!({ "logprobs": true, "top_logprobs": 21 }), "top_logprobs: expected an integer from 0 to 20"),
-        (json!({ "add_generation_prompt": false }), "add_generation_prompt: false is there with"),
+        (json!({ "add_generation_prompt": false }), "add_generation_prompt: false is supported with"),
         (
             json!({ "add_generation_prompt": true, "continue_final_message": true }),
             "continue_final_message: it and add_generation_prompt can't both",

@@ -41,7 +41,7 @@ fn tools_are_declared_in_the_templates_shape() {
     );
     assert_eq!(
         warnings,
-        ["tool of type web_search_20250305 ignored", "tool of type computer_20251124 ignored"]
+        ["tool of type computer_20251124 ignored", "tool of type web_search_20250305 ignored"]
     );
 }
 

@@ -141,7 +141,7 @@ impl ClientTools {
                 Ok(ToolChoice::Named(name.clone()))
             }
             ToolChoiceField::OfKind(_) => Err(path.unsupported(
-                "a forced choice of a tool that the server runs is not there: send \"required\", or allowed_tools",
+                "forcing a tool that the server runs is not supported: send \"required\", or allowed_tools",
             )),
             ToolChoiceField::Named(_) => Err(path.invalid("expected the name of a declared tool")),
             ToolChoiceField::Required | ToolChoiceField::Allowed(Allowed { required: true, .. }) if any => {

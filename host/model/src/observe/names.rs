@@ -15,12 +15,15 @@ system::declare_metrics! {
     counter SUCCESS = "request_success_total", "Turns that have ended.";
     histogram FIRST_TOKEN = "time_to_first_token_seconds", "Time from a request to the first event of its answer.";
     histogram TOKEN_GAP = "inter_token_latency_seconds", "Time between two tokens.";
+    histogram TOKEN_GAP_BEFORE = "time_per_output_token_seconds", "Time between two tokens, under vLLM's older name.";
+    histogram MEAN_TOKEN_GAP = "request_time_per_output_token_seconds", "Mean time between two tokens of a turn.";
     histogram LATENCY = "e2e_request_latency_seconds", "Time from a request to the end of its answer.";
     histogram QUEUE_TIME = "request_queue_time_seconds", "Time in the engine's queue.";
     histogram PREFILL_TIME = "request_prefill_time_seconds", "Time from the queue's end to the first token.";
     histogram DECODE_TIME = "request_decode_time_seconds", "Time from the first token to the last.";
     histogram PROMPT_LENGTH = "request_prompt_tokens", "Length of prompts.";
     histogram GENERATION_LENGTH = "request_generation_tokens", "Length of answers.";
+    histogram LONGEST_GENERATION = "request_max_num_generation_tokens", "Length of the longest choice; each counts by itself.";
     counter PARSER_CALLS = "sluice_parser_calls_total", "Calls of parsers, by parser.";
     counter PARSER_FAULTS = "sluice_parser_faults_total", "Streams whose parser failed, by parser.";
     counter PARSER_RELOADS = "sluice_parser_reloads_total", "Checks of parsers' files for changes, by result.";

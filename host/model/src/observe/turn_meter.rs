@@ -137,9 +137,12 @@ impl TurnMeter {
         if let Some(first) = self.first {
             metrics.prefill_time.record((first - self.submitted).saturating_sub(self.queued));
             metrics.decode_time.record(self.last - first);
+            if let Some(gaps @ 1..) = self.tokens.checked_sub(1) {
+                metrics.mean_gap.record((self.last - first).as_secs_f64() / length(gaps));
+            }
         }
-        #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than 2^53")]
-        metrics.generation_length.record(self.tokens as f64);
+        metrics.generation_length.record(length(self.tokens));
+        metrics.longest_generation.record(length(self.tokens));
         if let Some(trace) = &self.trace {
             trace.note(|| TracedPart::Turn {
                 submitted: self.submitted,
@@ -158,6 +161,12 @@ impl TurnMeter {
         self.tokens += self.unfolded_tokens;
         self.metrics.generation_tokens.increment(std::mem::take(&mut self.unfolded_tokens));
     }
+}
+
+/// A number of tokens, as metrics have it.
+#[expect(clippy::cast_precision_loss, reason = "far fewer tokens than 2^53")]
+fn length(tokens: u64) -> f64 {
+    tokens as f64
 }
 
 impl Drop for TurnMeter {

@@ -107,7 +107,7 @@ impl Parsers {
             if is_there {
                 tracing::warn!(%folder, %error, "not watched: reload with SIGHUP after a change");
             } else {
-                tracing::info!(%folder, "no such folder, so it is not watched: reload with SIGHUP once it is there");
+                tracing::info!(%folder, "no such folder, so it is not watched: reload with SIGHUP once it exists");
             }
         }
         Changes { parsers: self, watch, started: false }

@@ -77,7 +77,7 @@ fn broken_files_are_refused_in_a_line() {
         ("YQ==", r#"entry 1: expected base64, a blank and a rank, found "YQ==""#),
         ("YQ== 0\nYg== x", r#"entry 2: expected base64, a blank and a rank, found "Yg== x""#),
         ("?? 0", r#"entry 1: expected base64, a blank and a rank, found "?? 0""#),
-        ("YQ== 0\nYg== 0", "rank 0 is there twice"),
+        ("YQ== 0\nYg== 0", "rank 0 occurs twice"),
         ("YQ== 0\nYg== 2", "rank 2 of 2 tokens: ranks must have no gaps"),
     ] {
         let found = error("tiktoken.model", |_| text.to_owned());

@@ -32,7 +32,19 @@ pub struct Access {
     pub no_page: bool,
 }
 
+/// Address on which the listener of a request listens.
+#[derive(Clone, Copy)]
+pub(crate) struct ListenAddress(pub(crate) IpAddr);
+
 impl Access {
+    /// Checks a request that lists what its owner stored. Without a key everybody who reaches the
+    /// listener is one owner: ids can't be guessed, but a list would tell them. A loopback address is
+    /// reached from its own machine.
+    pub(crate) fn check_listing(&self, ListenAddress(listen): ListenAddress) -> Result<(), ApiError> {
+        let is_shared = self.keys.is_empty() && !listen.to_canonical().is_loopback();
+        if is_shared { Err(ApiError::listing_not_allowed()) } else { Ok(()) }
+    }
+
     /// Checks the origin of a page that asks for a WebSocket: the server's own pages and named origins
     /// may, as they may read answers over HTTP. Browsers apply no CORS to sockets, so without this any
     /// page could use the server. Where a key is required, it protects: pages have no way to send one.

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::response::Response;
 use http::request::Parts;
-use store::{Budget, Order, Owner, Page, Reply};
+use store::{Budget, Order, Owner, Page};
 
 use crate::accept::app::App;
 use crate::http::answer::{event_names, refuse};
@@ -51,10 +51,10 @@ impl Asker {
     ///
     /// # Errors
     /// 503 where answers that are being sent hold all the memory that they may, and the store's.
-    pub(crate) async fn read<T>(
+    pub(crate) async fn read<T, R: Future<Output = store::Result<T>>>(
         &self,
         app: &App,
-        read: impl FnOnce(Budget) -> Reply<T>,
+        read: impl FnOnce(Budget) -> R,
     ) -> Result<(T, Account), ApiError> {
         reads::paid(app, app.accounts.open(self.principal.clone()), COPIES, read).await
     }

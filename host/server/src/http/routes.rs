@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use tower::ServiceBuilder;
 use tower::util::option_layer;
 
-use crate::accept::access::{HostCheck, check_host};
+use crate::accept::access::{HostCheck, ListenAddress, check_host};
 use crate::accept::app::App;
 use crate::accept::body::discard_unasked;
 use crate::accept::named::Named;
@@ -47,7 +47,8 @@ const METRICS: &str = "/metrics";
 /// All routes, for a listener on `listen`; `inspector` is where the operator's page is.
 pub(crate) fn router(app: App, listen: IpAddr, inspector: Option<InspectorLink>) -> Router {
     let pages = Some(app.access.named.clone());
-    let keyed = behind_key(&app, routes(keyed()).fallback(no_route)).layer(Extension(inspector));
+    let keyed = behind_key(&app, routes(keyed()).fallback(no_route));
+    let keyed = keyed.layer(Extension(inspector)).layer(Extension(ListenAddress(listen)));
     let keyed = if app.access.no_page {
         keyed
     } else {

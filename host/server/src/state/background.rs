@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use store::{Claimed, Owner, Page, Response, Store, StoredItem};
+use store::{Budget, Claimed, Owner, Page, Response, Store, StoredItem};
 
 use crate::accept::acceptance::start;
 use crate::accept::app::App;
@@ -100,7 +100,8 @@ async fn begin(
     store: &Arc<dyn Store>,
     Claimed { lease, response }: &Claimed,
 ) -> Result<(Answer, u64), Ending> {
-    let log = folded_log(store, lease.owner(), response).await.map_err(|error| failed(refusal(error)))?;
+    let log = folded_log(store, lease.owner(), response, &Budget::default()).await;
+    let log = log.map_err(|error| failed(refusal(error)))?;
     let next = log.map_or(0, |log| log.events());
     let caller = Caller::of_owner(lease.owner(), response.id.clone());
     loop {

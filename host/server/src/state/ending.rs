@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Claimed, Events, Owner, Response, Store, Target};
+use store::{Budget, Claimed, Events, Owner, Response, State, Store, Target};
 
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::running::Running;
@@ -19,7 +19,7 @@ pub(crate) async fn end(
     let unreadable = |unreadable: Unreadable| store::StoreError::Unavailable(unreadable.to_string());
     let ended = async {
         let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-        let log = folded_log(store, lease.owner(), &response).await?;
+        let log = folded_log(store, lease.owner(), &response, &Budget::default()).await?;
         let end = ending.end(request.object.get(), log);
         let last = end.last.clone().map(Arc::new);
         let stored = store.finish(Target::Lease(lease.clone()), end).await;
@@ -43,7 +43,7 @@ pub(crate) async fn cancel(
     response: &Response,
     object: &str,
 ) -> store::Result<bool> {
-    let log = folded_log(store, owner, response).await?;
+    let log = folded_log(store, owner, response, &Budget::default()).await?;
     let end = Ending::Cancelled.end(object, log);
     match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
         Ok(_) => {
@@ -55,18 +55,37 @@ pub(crate) async fn cancel(
     }
 }
 
+/// A response, with the items so far of one that runs: of a background one those that are open as
+/// well, since its events are stored.
+pub(crate) async fn with_output(
+    store: &Arc<dyn Store>,
+    owner: &Owner,
+    id: &str,
+    budget: Budget,
+) -> store::Result<Response> {
+    let mut response = store.response(owner, id, budget.clone()).await?;
+    if response.background && matches!(response.state, State::Running(_)) {
+        let log = folded_log(store, owner, &response, &budget).await?;
+        response.state = State::Running(log.map(|log| budget.run(|| log.output())).unwrap_or_default());
+    }
+    Ok(response)
+}
+
 /// What the events of a response's log add up to, read piece by piece; none if it has no log.
 pub(crate) async fn folded_log(
     store: &Arc<dyn Store>,
     owner: &Owner,
     response: &Response,
+    budget: &Budget,
 ) -> store::Result<Option<FoldedLog>> {
     let mut log = FoldedLog::default();
     loop {
         let after = log.events().checked_sub(1);
         match store.events_after(owner, &response.id, after).await? {
             Events::Log { chunk, end } => {
-                log.add(&chunk.events);
+                let before = log.bytes();
+                budget.run(|| log.add(&chunk.events));
+                budget.pay(log.bytes() - before)?;
                 if end || chunk.events.is_empty() {
                     return Ok(Some(log));
                 }
@@ -78,7 +97,7 @@ pub(crate) async fn folded_log(
 
 #[cfg(test)]
 mod tests {
-    use store::{Budget, Chunk, Lease, Link, NewResponse, Options, Sqlite};
+    use store::{Chunk, Lease, Link, NewResponse, Options, Sqlite};
 
     use super::*;
 

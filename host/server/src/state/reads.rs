@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{Budget, Payer, Reply, StoreError};
+use store::{Budget, Payer, StoreError};
 
 use crate::accept::app::App;
 use crate::accept::body;
@@ -18,11 +18,11 @@ use api::error::ApiError;
 ///
 /// # Errors
 /// The refusal of an overdrawn account, and those of the store.
-pub(crate) async fn paid<T>(
+pub(crate) async fn paid<T, R: Future<Output = store::Result<T>>>(
     app: &App,
     account: Account,
     copies: usize,
-    read: impl FnOnce(Budget) -> Reply<T>,
+    read: impl FnOnce(Budget) -> R,
 ) -> Result<(T, Account), ApiError> {
     paid_or(app, account, copies, read, store_error::refusal).await
 }
@@ -31,11 +31,11 @@ pub(crate) async fn paid<T>(
 ///
 /// # Errors
 /// The refusal of an overdrawn account, and what `refusal` makes of the store's.
-pub(crate) async fn paid_or<T>(
+pub(crate) async fn paid_or<T, R: Future<Output = store::Result<T>>>(
     app: &App,
     account: Account,
     copies: usize,
-    read: impl FnOnce(Budget) -> Reply<T>,
+    read: impl FnOnce(Budget) -> R,
     refusal: fn(StoreError) -> ApiError,
 ) -> Result<(T, Account), ApiError> {
     account.check_cpu().map_err(body::refusal)?;

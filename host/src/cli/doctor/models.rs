@@ -8,7 +8,7 @@ use model::{Examination, Examiner, MemoryNeed, ModelLoadError, NotFound, SharedO
 use super::findings::{Findings, Level};
 use crate::cli::launch::CODEX_CONTEXT;
 use crate::cli::load::with_switch;
-use crate::cli::parser::ParserMaker;
+use crate::cli::parser::{Foreseen, Foresight, MOST_DERIVED, ParserMaker};
 use crate::cli::serve_arguments::ServeArguments;
 
 /// Tokens of context that coding agents need, as many as the most demanding one.
@@ -25,11 +25,11 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
     let shared = SharedOptions { parser_cache, ..shared };
     let examiner = Examiner::new(&shared, &limits.model).map_err(with_switch);
     let Some(examiner) = findings.value("model", examiner) else { return };
-    let maker = ParserMaker {
+    let mut foresight = Foresight::new(ParserMaker {
         cache: shared.parser_cache.clone(),
         plugins: arguments.models.plugins().to_owned(),
         limits: limits.model.parser.clone(),
-    };
+    });
     let mut need = 0;
     for options in std::iter::once(&first).chain(&others) {
         let found = examiner.examine(options).map_err(with_switch);
@@ -43,7 +43,7 @@ pub(super) fn examine(findings: &mut Findings, arguments: &ServeArguments) {
         let Some(found) = findings.value("model", found) else { continue };
         need += show(findings, &found);
         if let Some(files) = &found.lacks_parser {
-            derived(findings, &found.name, maker.foresee(files));
+            derived(findings, &found.name, foresight.of(files));
         }
     }
     if let Some(free) = free_memory(Path::new("/")) {
@@ -63,10 +63,18 @@ fn is_to_download(error: &anyhow::Error) -> bool {
 }
 
 /// Adds what a start derives for a model whose calls no parser reads.
-fn derived(findings: &mut Findings, name: &str, foreseen: Result<&str, String>) {
+fn derived(findings: &mut Findings, name: &str, foreseen: Foreseen) {
     match foreseen {
-        Ok(how) => findings.ok("parser", format!("derived for {name}: {how}")),
-        Err(reason) => findings.warn("parser", format!("none can be derived for {name}: {reason}")),
+        Foreseen::Derived(how) => findings.ok("parser", format!("derived for {name}: {how}")),
+        Foreseen::Refused(reason) => {
+            findings.warn("parser", format!("none can be derived for {name}: {reason}"));
+        }
+        Foreseen::Untried => {
+            let why = format!(
+                "that takes seconds a template, and {MOST_DERIVED} were tried; the start tries it while it serves"
+            );
+            findings.warn("parser", format!("not tried whether one can be derived for {name}: {why}"));
+        }
     }
 }
 

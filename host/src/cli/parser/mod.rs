@@ -14,7 +14,7 @@ mod source;
 mod test;
 mod trace;
 
-pub(super) use derive::{ParserMaker, derive_missing};
+pub(super) use derive::{Foreseen, Foresight, MOST_DERIVED, ParserMaker, derive_missing};
 
 use std::process::ExitCode;
 

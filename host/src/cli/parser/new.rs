@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
 /// the number of files.
 pub(super) fn create(folder: &Path, name: &str, source: Option<&str>) -> anyhow::Result<usize> {
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
-        bail!("{} is there already: choose another NAME, or --dir", folder.display());
+        bail!("{} exists already: choose another NAME, or --dir", folder.display());
     }
     let mut files = files(name);
     if let Some(source) = source {

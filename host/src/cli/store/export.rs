@@ -79,7 +79,7 @@ impl<'a> ResponseLine<'a> {
     fn of(owner: &'a Owner, response: &'a Response, input: &'a [StoredItem]) -> Self {
         let ended = match &response.state {
             State::Ended(outcome) => Some(outcome),
-            State::Queued | State::Running => None,
+            State::Queued | State::Running(_) => None,
         };
         let (previous_response_id, conversation) = match &response.link {
             Link::Alone | Link::Thread => (None, None),
@@ -111,7 +111,7 @@ impl<'a> ResponseLine<'a> {
 fn status(state: &State) -> &'static str {
     match state {
         State::Queued => "queued",
-        State::Running => "in_progress",
+        State::Running(_) => "in_progress",
         State::Ended(EndedResponse { status, .. }) => match status {
             Status::Completed => "completed",
             Status::Incomplete => "incomplete",

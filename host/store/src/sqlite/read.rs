@@ -58,7 +58,7 @@ pub(crate) fn load(s: &Session, row: ResponseRow) -> Result<Response> {
             State::Ended(EndedResponse { status, at, result, output: own_items(s, row.key, 1)? })
         }
         _ if row.status == QUEUED => State::Queued,
-        _ => State::Running,
+        _ => State::Running(own_items(s, row.key, 1)?),
     };
     Ok(Response {
         id: row.id,

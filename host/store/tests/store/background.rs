@@ -40,7 +40,7 @@ async fn a_log_is_read_from_any_event_on() {
         kit.store.append(&lease, chunk(2, 64)).await.unwrap();
         assert_eq!(
             kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
-            State::Running
+            State::Running(vec![])
         );
         assert_eq!(follow(kit, "r", Some(65)).await, (vec![], false));
         let last = End { last: Some(chunk(66, 4)), ..end(Status::Completed, "r") };
@@ -87,7 +87,7 @@ async fn a_chunk_that_leaves_a_gap_is_refused() {
         }
         assert_eq!(
             kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
-            State::Running
+            State::Running(vec![])
         );
         let foreground = kit.create("f", Link::Alone).await.unwrap();
         assert_eq!(
@@ -161,7 +161,7 @@ async fn who_lost_the_lease_writes_nothing() {
         assert!(kit.store.sweep().await.unwrap().is_empty());
         kit.clock.advance(Duration::from_secs(1));
         let swept = kit.store.sweep().await.unwrap().remove(0);
-        assert_eq!(swept.response.state, State::Running);
+        assert_eq!(swept.response.state, State::Running(vec![]));
         assert_eq!(kit.store.append(&old, chunk(1, 1)).await, Err(StoreError::LeaseLost));
         let end = end(Status::Failed, "r");
         assert_eq!(

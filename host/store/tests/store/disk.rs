@@ -48,7 +48,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     // An item that finished before the end, and is stored with it.
     let refused = store.add_output(&lease, 0, vec![item("during-out")]).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
-    assert_eq!(whole(store, "during").await.state, State::Running);
+    assert_eq!(whole(store, "during").await.state, State::Running(vec![]));
     whole(store, "before").await;
     limit_files(None);
     store.finish(Target::Lease(lease), end(Status::Completed, "during")).await.unwrap();
@@ -73,7 +73,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
                 Ok(_) => acknowledge("finished", &id, 0),
                 Err(error) => {
                     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
-                    return assert_eq!(whole(store, &id).await.state, State::Running);
+                    return assert_eq!(whole(store, &id).await.state, State::Running(vec![]));
                 }
             }
         }

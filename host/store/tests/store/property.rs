@@ -231,7 +231,7 @@ impl Program<'_> {
         assert_eq!((read.background, &read.request), (expected.background, &expected.request));
         assert_eq!(read.state == State::Queued, expected.ended.is_none() && !expected.begun);
         let ended = match read.state {
-            State::Queued | State::Running => None,
+            State::Queued | State::Running(_) => None,
             State::Ended(outcome) => Some((outcome.status, outcome.at, outcome.result, outcome.output)),
         };
         let end = |(status, at)| (status, at, expected.result.clone(), expected.output.clone());

@@ -11,7 +11,10 @@ async fn a_response_is_read_as_it_was_written() {
     each(Bounds::default(), async |kit| {
         let lease = kit.create("r1", Link::Alone).await.unwrap();
         let running = kit.store.response(&kit.owner, "r1", Budget::default()).await.unwrap();
-        assert_eq!((running.state, running.request.as_slice()), (State::Running, b"request r1".as_slice()));
+        assert_eq!(
+            (running.state, running.request.as_slice()),
+            (State::Running(vec![]), b"request r1".as_slice())
+        );
         let finished = kit.store.finish(Target::Lease(lease), end(Status::Incomplete, "r1")).await;
         assert_eq!(finished, Ok(Finished::Now));
         kit.reopen_and(async |kit| {
@@ -100,6 +103,8 @@ async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
             for first in [0, 1, 3, u64::MAX] {
                 assert_eq!(add(&lease, first, "x").await, Err(StoreError::Sequence { expected: 2 }));
             }
+            let running = kit.store.response(&kit.owner, id, Budget::default()).await.unwrap();
+            assert_eq!(running.state, State::Running(vec![item("a"), item("b")]));
             let end = End { output: last, ..end(Status::Completed, id) };
             kit.store.finish(Target::Lease(lease.clone()), end).await.unwrap();
             assert_eq!(ids(&output(id).await), kept);

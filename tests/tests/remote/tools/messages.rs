@@ -1,8 +1,10 @@
 //! Tools that the server runs for Messages: their blocks, their way back into a conversation, and what is refused.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tests::client::{answered, post};
-use tests::server::TestServer;
+use tests::server::{Setup, TestServer};
 use tests::tools::{calls, rules_then_done, setup};
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
@@ -127,5 +129,104 @@ async fn servers_that_cannot_be_used_are_said() {
         let (status, words) = message(&body(&silent, &json!({ "mcp_servers": servers }))).await;
         assert!(status == 400 && words.contains("The tools of unlisted can't be listed"), "{status} {words}");
     }
+    server.stop().await;
+}
+
+/// A request that may search the web.
+fn searching(more: &Value) -> Value {
+    let tool = json!({ "type": "web_search_20250305", "name": "web_search" });
+    let mut body = json!({
+        "model": "qwen3-tiny", "max_tokens": 2000, "tools": [tool], "thinking": { "type": "adaptive" },
+        "messages": [{ "role": "user", "content": "Go." }]
+    });
+    body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    body
+}
+
+/// The tool was ignored, and the model told that it had searched.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_web_is_searched_and_what_was_found_comes_back_sealed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let found = json!([{ "url": "https://oslo.example", "title": "Oslo", "text": "It is wet in Oslo." }]);
+    let words = calls(&[
+        ("browser.open", json!({ "id": 1 })),
+        ("browser.search", json!({ "query": "oslo", "results": found })),
+    ]);
+    let rules = json!([
+        { "when": { "contains": "It is wet in Oslo." }, "text": "Wet." },
+        { "when": { "last_user_contains": "Go." }, "text": words },
+        { "text": "I know nothing." },
+    ]);
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &rules)).await;
+    let forced = json!({ "tool_choice": { "type": "tool", "name": "web_search" } });
+    for more in [json!({}), forced] {
+        let answer = answered(server.address, MESSAGES, &searching(&more)).await;
+        let blocks = answer["content"].as_array().expect("blocks");
+        let of = |kind: &str| blocks.iter().find(|block| block["type"] == kind).unwrap_or(&Value::Null);
+        let (search, outcome) = (of("server_tool_use"), of("web_search_tool_result"));
+        assert_eq!((&search["name"], &search["input"]["query"]), (&json!("web_search"), &json!("oslo")));
+        assert!(search["id"].as_str().expect("an id").starts_with("srvtoolu_"), "{search}");
+        assert_eq!(outcome["tool_use_id"], search["id"]);
+        let [result] = &outcome["content"].as_array().expect("results")[..] else { panic!("{outcome}") };
+        assert_eq!(
+            (&result["type"], &result["url"], &result["title"]),
+            (&json!("web_search_result"), &json!("https://oslo.example"), &json!("Oslo"))
+        );
+        assert!(!outcome.to_string().contains("wet"), "what the model reads is sealed");
+        // Pages that it opens are calls of the tool server.
+        assert_eq!(of("mcp_tool_use")["name"], "open");
+        assert_eq!((&of("text")["text"], &answer["stop_reason"]), (&json!("Wet."), &json!("end_turn")));
+        assert_eq!(answer["usage"]["server_tool_use"], json!({ "web_search_requests": 1 }));
+        // Calls that run beside each other end in any order.
+        let kinds = |blocks: &[Value]| -> BTreeSet<String> {
+            blocks.iter().map(|block| block["type"].to_string()).collect()
+        };
+        assert_eq!(kinds(&streamed(&server, &searching(&more)).await), kinds(blocks));
+        // The next request has it back, and the model reads it.
+        let mut said = json!([
+            { "role": "user", "content": "So?" },
+            { "role": "assistant", "content": [search, outcome] },
+        ]);
+        let next = answered(server.address, MESSAGES, &searching(&json!({ "messages": said }))).await;
+        assert_eq!(next["content"][0]["text"], "Wet.");
+        said[1]["content"][1]["content"][0]["encrypted_content"] = json!("of-another-server");
+        let next = answered(server.address, MESSAGES, &searching(&json!({ "messages": said }))).await;
+        assert_eq!(next["content"][0]["text"], "I know nothing.");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_that_fail_or_are_too_many_have_the_codes_that_clients_know() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let search = |query: &str| ("browser.search", json!({ "query": query }));
+    let words = calls(&[search("a"), search("b")]);
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done(&words))).await;
+    let tool = json!({ "type": "web_search_20260209", "name": "web_search", "max_uses": 1 });
+    let answer = answered(server.address, MESSAGES, &searching(&json!({ "tools": [tool] }))).await;
+    let outcomes: Vec<&Value> = answer["content"].as_array().expect("blocks").iter().collect();
+    let outcomes: Vec<&Value> =
+        outcomes.into_iter().filter(|block| block["type"] == "web_search_tool_result").collect();
+    let failed = json!({ "type": "web_search_tool_result_error", "error_code": "max_uses_exceeded" });
+    assert_eq!(outcomes.iter().filter(|block| block["content"] == failed).count(), 1, "{answer:#}");
+    assert_eq!(outcomes.iter().filter(|block| block["content"].is_array()).count(), 1, "{answer:#}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_for_a_search_alone_is_refused_where_nothing_searches() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": "Hi." }]))).await;
+    for path in [MESSAGES, "/v1/messages/count_tokens"] {
+        let refused = post(server.address, path, &searching(&json!({}))).await;
+        let error = &refused.json()["error"];
+        assert_eq!((refused.status.as_u16(), &error["type"]), (400, &json!("invalid_request_error")));
+        assert!(error["message"].as_str().expect("text").contains("--mcp"), "{error}");
+    }
+    let other = json!({ "name": "f", "input_schema": { "type": "object" } });
+    let search = json!({ "type": "web_search_20250305", "name": "web_search" });
+    let answer = post(server.address, MESSAGES, &searching(&json!({ "tools": [search, other] }))).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.headers["x-sluice-warning"], "tool of type web_search_20250305 ignored");
     server.stop().await;
 }

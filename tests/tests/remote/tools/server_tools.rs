@@ -122,7 +122,7 @@ async fn forced_call_of_a_server_tool_is_refused_in_words() {
         assert_eq!(answer.status, 400, "{choice}");
         let error = &answer.json()["error"];
         assert_eq!(error["param"], "tool_choice", "{choice}");
-        assert!(error["message"].as_str().is_some_and(|said| said.contains("forced choice")), "{error}");
+        assert!(error["message"].as_str().is_some_and(|said| said.contains("forcing a tool")), "{error}");
     }
     server.stop().await;
 }

@@ -268,3 +268,28 @@ async fn another_owner_sees_none_of_it() {
     assert_eq!(listed(alice, "", 9).await.len(), 1);
     server.stop().await;
 }
+
+/// Whoever reached the address read everybody's by the list's ids.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_listed_where_all_who_reach_the_address_are_one_owner() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let replay = Setup::replay(folder.path(), &json!([{ "text": "said" }]));
+    for (listen, keys, is_listed) in
+        [("0.0.0.0", &[][..], false), ("127.0.0.1", &[], true), ("0.0.0.0", &["k".to_owned()], true)]
+    {
+        let listen = listen.parse().expect("an address");
+        let server = TestServer::start(Setup { listen, keys: keys.to_vec(), ..replay.clone() }).await;
+        let client = Client::new(&server, "k");
+        let sent = completed(client, json!({ "store": true, "model": "qwen3-tiny" })).await;
+        let read = client.get(&path(&sent)).await.json();
+        assert_eq!(read["id"], sent["id"]);
+        let list = client.get(COMPLETIONS).await;
+        if is_listed {
+            assert_eq!(list.json()["data"], json!([read]));
+        } else {
+            assert_eq!(refusal(&list), (403, "listing_not_allowed".to_owned()));
+            assert!(list.json()["error"]["message"].to_string().contains("--api-key"), "{:?}", list.body);
+        }
+        server.stop().await;
+    }
+}

@@ -57,15 +57,27 @@ async fn finished_items_of_a_killed_foreground_stream_are_kept() {
     let file = folder.path().join("state.db");
     let server = start(&file);
     let conversation = answered(server.address, "/v1/conversations", &json!({})).await;
-    let sealed = json!({ "include": ["reasoning.encrypted_content"] });
+    // The object's first status is the response's own.
+    let metadata = json!({ "status": "queued" });
+    let sealed = json!({ "include": ["reasoning.encrypted_content"], "metadata": metadata });
     let in_conversation = json!({ "conversation": conversation["id"] });
     let mut told = Vec::new();
     for more in [&sealed, &in_conversation] {
         told.push(begin(server.address, &body(more)).await);
     }
+    let mut before = Vec::new();
+    for (_, events) in &told {
+        let path = format!("/v1/responses/{}", events[0]["response"]["id"].as_str().unwrap());
+        let response = get(server.address, &path).await.json();
+        assert_eq!(
+            (&response["status"], &response["metadata"]),
+            (&json!("in_progress"), &events[0]["response"]["metadata"])
+        );
+        before.push(response["output"].clone());
+    }
     drop(server);
     let server = start(&file);
-    for (_, events) in &told {
+    for ((_, events), before) in told.iter().zip(before) {
         let response = ended(server.address, &events[0]["response"]["id"]).await;
         assert_eq!(
             (&response["status"], &response["error"]["code"]),
@@ -74,7 +86,7 @@ async fn finished_items_of_a_killed_foreground_stream_are_kept() {
         let done = events.iter().filter(|event| event["type"] == "response.output_item.done");
         let done: Vec<Value> = done.map(|event| event["item"].clone()).collect();
         assert_eq!((done.len(), &done[0]["type"]), (1, &json!("reasoning")));
-        assert_eq!(response["output"], json!(done));
+        assert_eq!((&response["output"], &before), (&json!(done), &json!(done)));
     }
     // As one that failed it isn't continued, and its conversation has nothing of it and is free.
     let parent = json!({ "previous_response_id": told[0].1[0]["response"]["id"], "stream": false });

@@ -169,7 +169,9 @@ impl MessagesValidator {
         let empty = match kind {
             "text" => block["text"] == "",
             "thinking" => block["thinking"] == "" && block["signature"] == "",
-            "tool_use" => filled(block, "id") && filled(block, "name") && block["input"] == json!({}),
+            "tool_use" | "server_tool_use" => {
+                filled(block, "id") && filled(block, "name") && block["input"] == json!({})
+            }
             "mcp_tool_use" => {
                 filled(block, "id")
                     && filled(block, "name")
@@ -178,6 +180,9 @@ impl MessagesValidator {
             }
             "mcp_tool_result" => {
                 filled(block, "tool_use_id") && block["is_error"].is_boolean() && block["content"].is_array()
+            }
+            "web_search_tool_result" => {
+                filled(block, "tool_use_id") && (block["content"].is_array() || block["content"].is_object())
             }
             "compaction" => block["content"].is_null(),
             other => return Err(Fault::new(Rule::Vocabulary, format!("unknown block {other:?}"))),
@@ -198,7 +203,8 @@ impl MessagesValidator {
         let Some(open) = self.opened(data, kind, faults) else { return Ok(()) };
         let signed = open.signed;
         open.signed |= field == "signature";
-        let fits = open.kind == kind || (open.kind == "mcp_tool_use" && kind == "tool_use");
+        let fits = open.kind == kind
+            || (["mcp_tool_use", "server_tool_use"].contains(&&*open.kind) && kind == "tool_use");
         let belongs = format!("a {kind} delta in a block of type {}", open.kind);
         check(fits, Rule::Order, &belongs)?;
         check(!signed, Rule::Order, "a delta after the signature")?;

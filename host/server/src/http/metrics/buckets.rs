@@ -2,7 +2,7 @@
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
-use model::observe::names::{GENERATION_LENGTH, PARSING as PARSING_TIME, PROMPT_LENGTH};
+use model::observe::names::{GENERATION_LENGTH, LONGEST_GENERATION, PARSING as PARSING_TIME, PROMPT_LENGTH};
 use system::metric::Metric;
 
 /// Times of requests, in seconds: steps of at most 2.5 from a millisecond to an hour.
@@ -37,11 +37,12 @@ const LENGTHS: [f64; 16] = [
 /// Sets the buckets of all histograms.
 pub(crate) fn set(builder: PrometheusBuilder) -> PrometheusBuilder {
     let builder = builder.set_buckets(&TIMES).expect("the list isn't empty");
-    let special: [(Metric, &[f64]); 4] = [
+    let special: [(Metric, &[f64]); 5] = [
         (store::TRANSACTIONS, &TRANSACTIONS),
         (PARSING_TIME, &PARSING),
         (PROMPT_LENGTH, &LENGTHS),
         (GENERATION_LENGTH, &LENGTHS),
+        (LONGEST_GENERATION, &LENGTHS),
     ];
     special.into_iter().fold(builder, |builder, (metric, bounds)| {
         let name = Matcher::Full(metric.name().into_owned());

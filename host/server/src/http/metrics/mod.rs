@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use model::Models;
-use model::observe::names::TOKEN_GAP;
+use model::observe::names::{TOKEN_GAP, TOKEN_GAP_BEFORE};
 pub(crate) use registered::register;
 use system::metric;
 
@@ -44,10 +44,12 @@ pub(crate) fn upkeep() {
 pub(crate) fn render(models: &Models) -> String {
     engines::read(models);
     let mut text = HANDLE.get().map(PrometheusHandle::render).unwrap_or_default();
-    let name = TOKEN_GAP.name();
-    let _ = write!(text, "# HELP {name} {}\n# TYPE {name} histogram\n", TOKEN_GAP.help());
-    for model in models {
-        model.metrics().gaps().write(&name, &model.label(), &mut text);
+    for metric in [TOKEN_GAP, TOKEN_GAP_BEFORE] {
+        let name = metric.name();
+        let _ = write!(text, "# HELP {name} {}\n# TYPE {name} histogram\n", metric.help());
+        for model in models {
+            model.metrics().gaps().write(&name, &model.label(), &mut text);
+        }
     }
     text
 }

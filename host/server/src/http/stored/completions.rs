@@ -1,8 +1,10 @@
 //! Routes that read, list, change and delete stored chat completions.
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use store::{Completion, Order, StoredItem};
 
+use crate::accept::access::ListenAddress;
 use crate::accept::app::App;
 use crate::http::answer::{Answered, json, to_json};
 use crate::http::asker::Asker;
@@ -15,7 +17,12 @@ use api::deleted::Deletion;
 use api::list;
 
 /// `GET /v1/chat/completions`: a page of the stored completions.
-pub(crate) async fn completions(State(app): State<App>, asker: Asker) -> Answered {
+pub(crate) async fn completions(
+    State(app): State<App>,
+    Extension(listen): Extension<ListenAddress>,
+    asker: Asker,
+) -> Answered {
+    app.access.check_listing(listen)?;
     let tags = stored::listed_by(&asker.query, app.limits.request.metadata)?;
     let (store, page) = (store(&app)?, asker.page(&app, Order::Ascending)?);
     let read = |budget| store.completion_list(&asker.owner(), tags, page, budget);

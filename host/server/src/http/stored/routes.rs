@@ -30,10 +30,11 @@ const ATTEMPTS: usize = 16;
 /// `GET /v1/responses/{id}`: the response, or its events.
 pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let (store, id) = (store(&app)?, named(id)?);
-    let (response, account) = read(&app, &asker, &id).await?;
     if !stored::events_are_asked_for(&asker.query)? {
+        let (response, account) = read_with_output(&app, &asker, &id).await?;
         return show(&response, account);
     }
+    let (response, _account) = read(&app, &asker, &id).await?;
     if !response.background {
         let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
         return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value").into());
@@ -55,17 +56,28 @@ async fn read(app: &App, asker: &Asker, id: &str) -> Result<(store::Response, Ac
     asker.read(app, |budget| store.response(&asker.owner(), id, budget)).await
 }
 
+/// Reads a response with the output so far of one that runs.
+async fn read_with_output(
+    app: &App,
+    asker: &Asker,
+    id: &str,
+) -> Result<(store::Response, Account), ApiError> {
+    let (store, owner) = (store(app)?, asker.owner());
+    asker.read(app, |budget| ending::with_output(store, &owner, id, budget)).await
+}
+
 /// The response as it is.
 fn show(response: &store::Response, account: Account) -> Answered {
     Ok(held_json(object(response)?, account))
 }
 
 fn object(response: &store::Response) -> Result<Vec<u8>, ApiError> {
-    if let ResponseState::Ended(outcome) = &response.state {
-        return Ok(stored::whole(&outcome.result, &outcome.output));
-    }
-    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    Ok(stored::under_way(request.object.get(), response.state == ResponseState::Running))
+    let begun = || StoredRequest::read(&response.request).map_err(unreadable);
+    Ok(match &response.state {
+        ResponseState::Ended(outcome) => stored::whole(&outcome.result, &outcome.output),
+        ResponseState::Running(output) => stored::under_way(begun()?.object.get(), output),
+        ResponseState::Queued => begun()?.object.get().as_bytes().to_vec(),
+    })
 }
 
 /// `DELETE /v1/responses/{id}`: a response that runs is stopped.
@@ -112,11 +124,11 @@ pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, ask
     let handle = app.running.find(&asker.owner(), &id);
     let reasoning = handle.as_ref().and_then(|handle| handle.reasoning.get());
     let stopped = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
-    let (mut response, account) = read(&app, &asker, &id).await?;
+    let (mut response, account) = read_with_output(&app, &asker, &id).await?;
     stopped.map_err(end_reasoning::refusal)?;
     if response.state == ResponseState::Queued {
         // Its first events aren't stored yet.
-        response.state = ResponseState::Running;
+        response.state = ResponseState::Running(Vec::new());
     }
     show(&response, account)
 }

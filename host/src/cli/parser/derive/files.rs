@@ -29,7 +29,7 @@ pub(super) fn write(
     let table = derived.table.as_ref().ok().filter(|_| !arguments.component.as_crate);
     if let Some(table) = table {
         let file = arguments.out.join(name).with_extension("json");
-        ensure!(!file.exists(), "{} is there already: choose another --name or --out", file.display());
+        ensure!(!file.exists(), "{} exists already: choose another --name or --out", file.display());
         save(&file, &(serde_json::to_string_pretty(table)? + "\n"))?;
         return Ok(Ok(ParserFiles { file: Some(file), folder }));
     }

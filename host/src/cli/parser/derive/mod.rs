@@ -4,6 +4,7 @@
 
 mod at_start;
 mod files;
+mod foresight;
 mod installed;
 mod proof;
 
@@ -16,6 +17,7 @@ use model::{TemplateFiles, find_parser};
 use parsers::conformance::Measures;
 
 pub(in crate::cli) use at_start::{ParserMaker, derive_missing};
+pub(in crate::cli) use foresight::{Foreseen, Foresight, MOST as MOST_DERIVED};
 
 use super::paint::{BOLD, DIM, painted};
 use super::source::SandboxArguments;

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use fit::{Cases, Fit, FitVerdict, Material};
 use model::TemplateFiles;
-use parsers::conformance::{self, Report, Sandboxed};
+use parsers::conformance::{self, Property, Report, Sandboxed};
 
 use crate::cli::parser::paint::{BAD, BOLD, GOOD, painted};
 
@@ -46,6 +46,13 @@ impl Proof {
     /// [`NEEDED`].
     pub(super) fn passes(&self) -> bool {
         self.report.passed && self.missed.is_empty() && !self.fit.differs()
+    }
+
+    /// Whether one of the properties that aren't kept is about costs, which a busy machine shows higher.
+    pub(super) fn depends_on_load(&self) -> bool {
+        let missed = self.report.findings.iter().filter(|finding| !finding.passed);
+        let mut missed = missed.map(|finding| finding.property);
+        missed.any(|property| matches!(property, Property::Growth | Property::Limits))
     }
 
     /// What isn't kept, by check: cases, properties of `host parser test`, probes of `host parser fit`.

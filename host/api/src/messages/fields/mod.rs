@@ -1,5 +1,9 @@
 //! The fields of a Messages request, and of a request to count a prompt's tokens.
 
+mod search;
+
+pub(super) use self::search::{ERROR_CODE, MAX_USES, RESULT_URL, SEALED_RESULT, WEB_SEARCH};
+use self::search::{SEARCH_CALL, SEARCH_TOOL, SEARCHED};
 pub(super) use crate::fields::*;
 use crate::format::SCHEMA;
 use crate::tools::TOOLS;
@@ -230,7 +234,7 @@ table! {
 }
 
 /// What the client has to do about a block of a tool that Anthropic runs.
-const HOSTED: &str = "no tool of this kind runs here: send what it found as text";
+pub(super) const HOSTED: &str = "no tool of this kind runs here: send what it found as text";
 
 /// Blocks of messages, of instructions, and of a tool's result.
 pub(crate) const BLOCKS: Kinds = Kinds {
@@ -269,13 +273,15 @@ pub(crate) const BLOCKS: Kinds = Kinds {
         KindOf::ignored("mcp_tool_listing", "the servers are asked for their tools"),
         KindOf::new("mcp_tool_result", "of a call that the server ran").with(RESULT),
         KindOf::new("mcp_tool_use", "a call that the server ran").with(MCP_CALL),
-        KindOf::refused("server_tool_use", HOSTED),
+        KindOf::new("server_tool_use", "a search of the web that the server ran; calls of other tools are refused")
+            .with(SEARCH_CALL),
         KindOf::refused("text_editor_code_execution_tool_result", HOSTED),
         KindOf::refused("tool_addition", "tools hold for a whole request: send it in `tools`"),
         KindOf::refused("tool_removal", "tools hold for a whole request: leave it out of `tools`"),
         KindOf::refused("tool_search_tool_result", HOSTED),
         KindOf::refused("web_fetch_tool_result", HOSTED),
-        KindOf::refused("web_search_tool_result", HOSTED),
+        KindOf::new("web_search_tool_result", "what it found; of what another server found the model sees titles and addresses")
+            .with(SEARCHED),
     ],
     common: &[
         CACHE_CONTROL,
@@ -368,6 +374,8 @@ pub(crate) const TOOL_KINDS: Kinds = Kinds {
             Row::ignored("max_characters", "about how the client runs it"),
         ]),
         KindOf::new("memory", "the same").with(&[TOOL_NAME.row()]),
+        KindOf::new("web_search", "with a date: run where the operator configured a server for it, else ignored with a warning, or refused where there is no other tool")
+            .with(SEARCH_TOOL),
         KindOf::new("mcp_toolset", "which tools of a server in `mcp_servers` are used").with(TOOLSET),
     ],
     common: &tool_extras(DEFER_LOADING.row()),
