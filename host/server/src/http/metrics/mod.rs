@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use model::Models;
-use model::observe::names::TOKEN_GAP;
+use model::observe::metrics::TOKEN_GAP;
 pub(crate) use registered::register;
 use system::metric;
 
