@@ -24,7 +24,7 @@ const REPETITIONS: usize = 21;
 const ROWS: [usize; 3] = [1, 4, 16];
 
 /// What inputs are rounded to, and the number of bits.
-const INPUTS: [(InputRounding, u32); 2] = [(InputRounding::None, 8), (InputRounding::SixteenBits, 16)];
+const INPUTS: [(InputRounding, u32); 2] = [(InputRounding::EightBits, 8), (InputRounding::SixteenBits, 16)];
 
 /// Types of blocks that are kept in formats of their own.
 const KINDS: [BlockType; 8] = [

@@ -17,6 +17,11 @@ impl EngineKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::OpenAi, Self::Vllm, Self::Sglang, Self::LlamaCpp];
 
+    /// The kind of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Its name, as `--engine-kind` takes it.
     pub fn name(self) -> &'static str {
         match self {

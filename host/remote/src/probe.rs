@@ -96,12 +96,8 @@ async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
 
 /// The operator's kind, else the kind that belongs to `owned_by` of the first listed model.
 fn kind_of(asked: Option<EngineKind>, listed: &Value) -> EngineKind {
-    asked.unwrap_or_else(|| match listed["data"][0]["owned_by"].as_str() {
-        Some("vllm") => EngineKind::Vllm,
-        Some("sglang") => EngineKind::Sglang,
-        Some("llamacpp") => EngineKind::LlamaCpp,
-        _ => EngineKind::OpenAi,
-    })
+    let told = listed["data"][0]["owned_by"].as_str();
+    asked.or_else(|| EngineKind::of(told?)).unwrap_or(EngineKind::OpenAi)
 }
 
 /// The model's entry in the list: the one whose id is one of `names`, or the only entry.

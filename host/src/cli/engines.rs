@@ -94,6 +94,7 @@ fn kind(text: &str) -> Result<Option<EngineKind>, String> {
     if text == "auto" {
         return Ok(None);
     }
-    let kind = EngineKind::ALL.into_iter().find(|kind| kind.name() == text);
-    kind.map(Some).ok_or_else(|| "expected `auto`, `openai`, `vllm`, `sglang` or `llamacpp`".to_owned())
+    EngineKind::of(text)
+        .map(Some)
+        .ok_or_else(|| "expected `auto`, `openai`, `vllm`, `sglang` or `llamacpp`".to_owned())
 }

@@ -72,27 +72,31 @@ pub struct Matrix<'a> {
     inputs: InputRounding,
 }
 
-/// Type that a linear layer rounds its inputs to before it multiplies them.
+/// Type that a linear layer rounds its inputs to before it multiplies them. Quantised weights have
+/// inputs of eight or sixteen bits, eight where another type is asked for, and repacked ones of bf16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputRounding {
-    /// f32: inputs aren't rounded. Quantised weights round them to eight bits and repacked ones to
-    /// bf16 all the same.
-    None,
+    /// f32: inputs aren't rounded.
+    F32,
     /// bf16 if weights are bf16, or MXFP4 or FP8 (in blocks of multiples of 32 columns), whose
     /// codes bf16 represents exactly; else f32.
     Bf16IfExact,
-    /// Sixteen bits if weights are quantised, at up to twice the cost of eight; else as `None`.
+    /// Eight bits for quantised weights; f32 for others.
+    EightBits,
+    /// Sixteen bits for quantised weights, at up to twice the cost of eight; f32 for others.
     SixteenBits,
 }
 
 impl<'a> Matrix<'a> {
-    /// Makes a matrix that takes inputs in f32.
+    /// Makes a matrix that takes inputs in f32, or in eight bits if its weights are quantised.
     ///
     /// # Panics
     /// If there are not `rows * cols` elements.
     pub fn new(elements: Elements<'a>, rows: usize, cols: usize) -> Self {
         assert_eq!(Some(elements.len()), rows.checked_mul(cols), "elements of a matrix [{rows}, {cols}]");
-        Self { elements, rows, cols, inputs: InputRounding::None }
+        let is_quantized = matches!(elements, Elements::Quantized(_));
+        let inputs = if is_quantized { InputRounding::EightBits } else { InputRounding::F32 };
+        Self { elements, rows, cols, inputs }
     }
 
     /// Returns the matrix with another rounding of inputs.

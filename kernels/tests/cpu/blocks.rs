@@ -257,7 +257,7 @@ fn sixteen_bits_of_inputs_are_a_hundred_times_nearer_than_eight() {
         let x = values(rows * weights.cols, 5);
         let wanted = linear_reference(&x, &weights.stored());
         for isa in Isa::available() {
-            let [eight, sixteen] = [InputRounding::None, InputRounding::SixteenBits].map(|inputs| {
+            let [eight, sixteen] = [InputRounding::EightBits, InputRounding::SixteenBits].map(|inputs| {
                 let weight = Matrix::new(Elements::Quantized(&packed), n, weights.cols).with_inputs(inputs);
                 let mut out = vec![0.0; rows * n];
                 linear(&Cpu::with_isa(1, isa), &x, &[weight], None, StoreMode::Overwrite, &mut out);

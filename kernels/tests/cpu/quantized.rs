@@ -29,7 +29,7 @@ fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
 
 /// Greatest codes of inputs with eight and with sixteen bits.
 pub(crate) const ROUNDINGS: [(InputRounding, f32); 2] =
-    [(InputRounding::None, 127.0), (InputRounding::SixteenBits, 32512.0)];
+    [(InputRounding::EightBits, 127.0), (InputRounding::SixteenBits, 32512.0)];
 
 /// Rounds rows `[rows, k]`: in each group, to the greatest magnitude's multiples by one `codes`th.
 pub(crate) fn rounded(x: &[f32], k: usize, codes: f32) -> Vec<f64> {

@@ -19,13 +19,11 @@
 mod head;
 mod marks;
 
-use std::sync::Arc;
-
 use head::{Head, unmarked};
 use marks::{FUNCTION_GEMMA, MARKS, Mark};
 use parser_sdk::json::surplus;
 use parser_sdk::literals::Literals;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tool, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tools, Trim};
 
 /// The line with which reasoning begins.
 const THOUGHT: &str = "thought\n";
@@ -37,7 +35,6 @@ const HEAD: usize = 64;
 #[derive(Debug)]
 pub struct Gemma4 {
     tools: Tools,
-    declared: Arc<[Tool]>,
     prose: Prose,
     state: State,
     /// Whether the last call's marker was `FunctionGemma`'s.
@@ -86,9 +83,9 @@ impl Parser for Gemma4 {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
+        let tools = Tools::callable(request);
         let state = State::Start(String::new(), true);
-        Ok(Self { tools, declared, prose: Prose::default(), state, is_typed: false })
+        Ok(Self { tools, prose: Prose::default(), state, is_typed: false })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -275,7 +272,7 @@ impl Gemma4 {
                 let so_far = std::mem::take(so_far);
                 let payload = self.tools.payload(&name);
                 let arguments = Literals::new(close, payload).with_bare_strings();
-                let arguments = arguments.of_tool(&self.declared, &name);
+                let arguments = arguments.of_tool(&self.tools, &name);
                 out.drop(out.held() - (so_far.len() - at));
                 out.tool_call(name, payload);
                 self.state =

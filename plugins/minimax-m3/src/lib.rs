@@ -18,10 +18,8 @@
 mod call;
 mod tag;
 
-use std::sync::Arc;
-
 use call::{Call, Progress};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tool, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 use tag::{BLOCK, CALL, Tag};
 
 /// The marker before each tag.
@@ -51,7 +49,6 @@ const MARKS: [(&str, Mark); 5] = [
 #[derive(Debug)]
 pub struct MiniMaxM3 {
     tools: Tools,
-    declared: Arc<[Tool]>,
     prose: Prose,
     state: State,
     /// Whether the stream is in a block of calls.
@@ -88,8 +85,8 @@ impl Parser for MiniMaxM3 {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
-        Ok(Self { tools, declared, prose: Prose::default(), state: State::Prose, in_block: false })
+        let tools = Tools::callable(request);
+        Ok(Self { tools, prose: Prose::default(), state: State::Prose, in_block: false })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -248,8 +245,7 @@ impl MiniMaxM3 {
         out.tool_call(name, payload);
         self.prose.called();
         self.in_block = true;
-        let tool = self.declared.iter().find(|tool| tool.name == name);
-        self.state = State::Call(Call::new(payload, tool));
+        self.state = State::Call(Call::new(payload, self.tools.find(name)));
     }
 
     /// Does what follows from the call's progress; the `keep` youngest held bytes are behind it.

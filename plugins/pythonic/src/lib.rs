@@ -17,12 +17,10 @@
 
 mod marks;
 
-use std::sync::Arc;
-
 use marks::{MARKS, Mark};
 use parser_sdk::json::JsonCalls;
 use parser_sdk::literals::{Literals, Opening};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tool, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 /// White space and brackets before a call, and what stands between calls.
 const BEFORE: &[char] = &[' ', '\n', '\r', '\t', '[', ']'];
@@ -34,7 +32,6 @@ const GAP: usize = 64;
 #[derive(Debug)]
 pub struct Pythonic {
     tools: Tools,
-    declared: Arc<[Tool]>,
     prose: Prose,
     region: Region,
     state: State,
@@ -91,7 +88,6 @@ impl Parser for Pythonic {
     fn start(request: &Request) -> Result<Self, String> {
         Ok(Self {
             tools: Tools::callable(request),
-            declared: Arc::clone(&request.tools),
             prose: Prose::default(),
             region: Region::Message,
             state: State::Head(String::new()),
@@ -250,7 +246,7 @@ impl Pythonic {
                 self.region = if is_marked { Region::Marked } else { Region::List };
                 self.in_list |= head[..before].contains('[');
                 let arguments = Literals::new(b')', payload).with_bare_strings().in_list(self.in_list);
-                self.state = State::Arguments(arguments.of_tool(&self.declared, name));
+                self.state = State::Arguments(arguments.of_tool(&self.tools, name));
                 self.text(rest, out);
             }
             _ => self.release_as_prose(out),

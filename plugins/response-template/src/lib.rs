@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{Doubt, unquoted};
-use parser_sdk::{Descriptor, FinishReason, LastOpening, Output, Parser, Request, Route, Tool, Tools};
+use parser_sdk::{Descriptor, FinishReason, LastOpening, Output, Parser, Request, Route, Tools};
 
 use head::Head;
 use in_call::InCall;
@@ -43,7 +43,6 @@ use values::Items;
 pub struct ResponseTemplate {
     table: Table,
     tools: Tools,
-    declared: Arc<[Tool]>,
     /// Index of the open region's field; `None` outside all regions.
     region: Option<usize>,
     /// Index of the field of text in whose region the open call stands.
@@ -77,12 +76,11 @@ impl Parser for ResponseTemplate {
 
     fn start(request: &Request) -> Result<Self, String> {
         let table = Table::read(&request.options)?;
-        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
+        let tools = Tools::callable(request);
         Ok(Self {
             region: table.first,
             table,
             tools,
-            declared,
             around: None,
             in_words: false,
             before_words: String::new(),

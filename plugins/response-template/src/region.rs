@@ -94,7 +94,7 @@ impl ResponseTemplate {
     /// The inside of a call whose name stands in its header.
     fn named(&self, field: usize, name: &str) -> InCall {
         let payload = self.tools.payload(name);
-        let arguments = || ArgumentsWriter::new(&self.declared, name, payload);
+        let arguments = || ArgumentsWriter::new(&self.tools, name);
         match &self.table.fields[field].kind {
             Kind::Dialect { bare_keys, .. } => InCall::Dialect(DialectArguments::new(payload, *bare_keys)),
             Kind::Lines(spelling) => InCall::Lines(LineArguments::new(arguments(), spelling.clone())),

@@ -5,23 +5,21 @@
 //!
 //! Invariant: [`is_plausible`] alone decides what counts as the name of a tool that isn't declared.
 
-use contract::{Payload, Request, ToolKind};
+use std::sync::Arc;
+
+use contract::{Payload, Request, Tool, ToolKind};
 
 /// Length of the longest plausible name, in bytes.
 const NAME: usize = 128;
 
-/// The tools that may be called.
+/// The tools that may be called. A copy costs nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tools(Vec<(String, Payload)>);
+pub struct Tools(Arc<[Tool]>);
 
 impl Tools {
     /// The tools that the request declares.
     pub fn callable(request: &Request) -> Self {
-        let payload = |kind| match kind {
-            ToolKind::Function => Payload::Json,
-            ToolKind::Custom => Payload::Text,
-        };
-        Self(request.tools.iter().map(|tool| (tool.name.clone(), payload(tool.kind))).collect())
+        Self(Arc::clone(&request.tools))
     }
 
     /// Whether no tool may be called.
@@ -31,7 +29,7 @@ impl Tools {
 
     /// Whether `name` is the name of a tool that may be called.
     pub fn contains(&self, name: &str) -> bool {
-        self.names().any(|declared| declared == name)
+        self.find(name).is_some()
     }
 
     /// The tool's name, given what a call says: a model may put a name in a namespace of the same
@@ -45,7 +43,18 @@ impl Tools {
 
     /// The tools' names, as declared.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
+        self.0.iter().map(|tool| tool.name.as_str())
+    }
+
+    /// The tool of this name.
+    pub fn find(&self, name: &str) -> Option<&Tool> {
+        self.0.iter().find(|tool| tool.name == name)
+    }
+
+    /// The tool of this name, to be kept.
+    pub(crate) fn called(&self, name: &str) -> CalledTool {
+        let index = self.0.iter().position(|tool| tool.name == name);
+        CalledTool { tools: self.clone(), index }
     }
 
     /// Whether a call may have this name: it is a declared tool's, or [plausible](is_plausible).
@@ -61,7 +70,24 @@ impl Tools {
     /// What a call of `name` carries: text for a custom tool, JSON for a function and for a name
     /// that isn't declared.
     pub fn payload(&self, name: &str) -> Payload {
-        self.0.iter().find(|(declared, _)| declared == name).map_or(Payload::Json, |(_, payload)| *payload)
+        match self.find(name).map(|tool| tool.kind) {
+            Some(ToolKind::Custom) => Payload::Text,
+            Some(ToolKind::Function) | None => Payload::Json,
+        }
+    }
+}
+
+/// The tool of a call, if it is declared.
+#[derive(Debug, Default)]
+pub(crate) struct CalledTool {
+    pub(crate) tools: Tools,
+    index: Option<usize>,
+}
+
+impl CalledTool {
+    /// The declared tool.
+    pub(crate) fn get(&self) -> Option<&Tool> {
+        self.index.map(|index| &self.tools.0[index])
     }
 }
 

@@ -124,7 +124,7 @@ impl FoldedLog {
 
     /// All items so far, those that are open as well.
     pub fn output(&self) -> Vec<StoredItem> {
-        self.fold.items().iter().map(|(item, _)| stored_item(item)).collect()
+        self.fold.items().iter().map(|so_far| stored_item(&so_far.item)).collect()
     }
 }
 
@@ -154,12 +154,12 @@ impl ClosingLog {
     /// Ends the items that are open, as their machine does when its answer is aborted.
     fn break_off(&mut self, reason: &str) {
         let items = self.fold.items();
-        let read = items.iter().map(|(item, _)| serde_json::from_value(item.clone()));
+        let read = items.iter().map(|one| serde_json::from_value(one.item.clone()));
         // A log with items that this version doesn't know keeps the items that are done.
         let Ok(mut output) = read.collect::<Result<Vec<OutputItem>, _>>() else { return };
         let (mut sequence, mut ids) = (SequenceNumbers::after(self.number()), Ids::random());
         let mut buffer = EventBuffer::new();
-        for (index, _) in items.iter().enumerate().filter(|(_, (_, done))| !done) {
+        for (index, _) in items.iter().enumerate().filter(|(_, one)| !one.is_done) {
             if let OutputItem::Hosted(_) = &output[index] {
                 let (output, sequence, ids) = (&mut output, &mut sequence, &mut ids);
                 let mut out = OutputSink { output, sequence, ids, buffer: &mut buffer };

@@ -13,8 +13,15 @@ const COMMANDS: &str = "/action/commands";
 #[derive(Debug, Default)]
 pub struct Fold {
     response: Value,
-    /// The items of its output, and whether they are done.
-    items: Vec<(Value, bool)>,
+    /// The items of its output.
+    items: Vec<ItemSoFar>,
+}
+
+/// An item as its events add it up.
+#[derive(Debug)]
+pub(super) struct ItemSoFar {
+    pub(super) item: Value,
+    pub(super) is_done: bool,
 }
 
 impl Fold {
@@ -28,14 +35,14 @@ impl Fold {
             return self.response(response);
         }
         if kind == "response.output_item.added" {
-            self.items.push((event["item"].clone(), false));
+            self.items.push(ItemSoFar { item: event["item"].clone(), is_done: false });
             return Ok(());
         }
         let Some(index) = event["output_index"].as_u64() else { return Ok(()) };
         let place = usize::try_from(index).ok().and_then(|index| self.items.get_mut(index));
-        let (item, done) = place.ok_or("an item that wasn't added")?;
+        let ItemSoFar { item, is_done } = place.ok_or("an item that wasn't added")?;
         if kind == "response.output_item.done" {
-            *done = true;
+            *is_done = true;
             return finish(item, &event["item"]);
         }
         extend(item, kind, event)
@@ -49,18 +56,22 @@ impl Fold {
 
     /// The items that are done.
     pub(super) fn output(&self) -> Value {
-        self.items.iter().filter(|(_, done)| *done).map(|(item, _)| item.clone()).collect()
+        self.done().cloned().collect()
     }
 
-    /// All items so far, and whether each is done.
-    pub fn items(&self) -> &[(Value, bool)] {
+    fn done(&self) -> impl Iterator<Item = &Value> {
+        self.items.iter().filter(|one| one.is_done).map(|one| &one.item)
+    }
+
+    /// All items so far.
+    pub(super) fn items(&self) -> &[ItemSoFar] {
         &self.items
     }
 
     /// Takes the response that an event carries, whose output must be that of the events so far.
     fn response(&mut self, response: &Value) -> Result<(), String> {
         let ended = !["queued", "in_progress"].contains(&response["status"].as_str().unwrap_or_default());
-        let done: Vec<&Value> = self.items.iter().filter(|(_, done)| *done).map(|(item, _)| item).collect();
+        let done: Vec<&Value> = self.done().collect();
         // Items that the server runs join the output when they begin.
         let is_done = |item: &&Value| ended || done.iter().any(|done| done["id"] == item["id"]);
         let said = response["output"].as_array().ok_or("no output")?;

@@ -23,12 +23,24 @@ pub fn events_are_asked_for(query: &Query) -> Result<bool, ApiError> {
     Ok(query.flag(fields::EVENTS)?.unwrap_or(false))
 }
 
-/// Which of these events: only those behind this number, and whether they are padded.
-///
-/// # Errors
-/// 400 where a field has a wrong value.
-pub fn which_events(query: &Query) -> Result<(Option<u64>, bool), ApiError> {
-    Ok((query.number(fields::STARTING_AFTER)?, query.flag(fields::PADDED)?.unwrap_or(true)))
+/// Which of these events a client wants.
+#[derive(Debug)]
+pub struct WantedEvents {
+    /// Number of the event behind which they begin; all of them without it.
+    pub after: Option<u64>,
+    /// Whether they are padded.
+    pub are_padded: bool,
+}
+
+impl WantedEvents {
+    /// Reads the query.
+    ///
+    /// # Errors
+    /// 400 where a field has a wrong value.
+    pub fn of(query: &Query) -> Result<Self, ApiError> {
+        let are_padded = query.flag(fields::PADDED)?.unwrap_or(true);
+        Ok(Self { after: query.number(fields::STARTING_AFTER)?, are_padded })
+    }
 }
 
 /// The whole response of a stored `object` and the items of its `output`, as JSON.

@@ -80,7 +80,7 @@ impl Storage {
         dtype: InputDtype::F32,
         quantize: None,
         repack: Repack::Never,
-        block_inputs: InputRounding::None,
+        block_inputs: InputRounding::EightBits,
     };
 
     /// Loads matrices with equally many columns, stacked by rows.
@@ -126,7 +126,7 @@ impl Storage {
     fn unquantized(self, cpu: &Cpu, parts: Vec<Part>) -> Result<Vec<Part>, LoadError> {
         let inputs = match self.dtype {
             InputDtype::Auto => InputRounding::Bf16IfExact,
-            InputDtype::F32 => InputRounding::None,
+            InputDtype::F32 => InputRounding::F32,
         };
         let kept = |part: Part| {
             let weights = match part.weights {
@@ -147,7 +147,7 @@ impl Storage {
 /// answers rounding changes most and which are quick all the same, else eight. It depends on the model
 /// alone, so that a row's numbers don't depend on its batch.
 fn block_inputs(parameters: u64) -> InputRounding {
-    if parameters < FINE_PARAMETERS { InputRounding::SixteenBits } else { InputRounding::None }
+    if parameters < FINE_PARAMETERS { InputRounding::SixteenBits } else { InputRounding::EightBits }
 }
 
 fn quantized(cpu: &Cpu, parts: &[Part], to: QuantizeTo) -> Result<Vec<Part>, LoadError> {
@@ -212,7 +212,7 @@ impl Part {
             }
             StoredMatrix::Blocks(tensor) => PartWeights::Blocks(tensor.clone()),
         };
-        Ok(Self { weights, rows, cols, inputs: InputRounding::None })
+        Ok(Self { weights, rows, cols, inputs: InputRounding::F32 })
     }
 
     fn bytes(&self) -> usize {
@@ -231,7 +231,8 @@ impl Part {
             QuantizeError::Memory(bytes) => LoadError::Memory { what: "quantised weights", bytes },
             QuantizeError::Range(row) => LoadError::Quantize { row, rows: self.rows, cols: self.cols },
         })?;
-        Ok(Self { weights: PartWeights::Quantized(matrix), ..*self })
+        let inputs = InputRounding::EightBits;
+        Ok(Self { weights: PartWeights::Quantized(matrix), inputs, ..*self })
     }
 
     /// bf16 weights repacked into panels; `None` for other element types.

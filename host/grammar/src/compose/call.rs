@@ -1,6 +1,8 @@
 //! The call of one tool.
 
-use crate::lark::{ArgumentsRule, Callable, Lark, ParameterList, Spelling, Value, literal, parameter_list};
+use crate::lark::{
+    ArgumentsRule, Callable, DeclaredParameter, Lark, ParameterList, Spelling, Value, literal, parameter_list,
+};
 
 use super::notation::Notation;
 use super::written_name;
@@ -141,15 +143,13 @@ fn unquoted(key: &str) -> String {
 /// Lark expression of parameters or members: one behind the other, or with `comma` between them.
 /// Rules that it needs begin with `prefix`.
 pub(super) fn joined(list: ParameterList, comma: Option<&str>, lark: &mut Lark, prefix: &str) -> String {
-    let optional = |one: String, is_required: bool| if is_required { one } else { format!("({one})?") };
     match (list, comma) {
         (ParameterList::Any(one), None) => format!("({one})*"),
         (ParameterList::Any(one), Some(comma)) => format!("({one} ({comma} {one})*)?"),
         (ParameterList::Free(all), comma) => in_any_order(&all, comma, lark, prefix),
         (ParameterList::Declared(all), _) if all.is_empty() => literal(""),
         (ParameterList::Declared(all), None) => {
-            let written = all.into_iter().map(|(one, is_required)| optional(one, is_required));
-            written.collect::<Vec<_>>().join(" ")
+            all.into_iter().map(DeclaredParameter::or_nothing).collect::<Vec<_>>().join(" ")
         }
         (ParameterList::Declared(all), Some(comma)) => separated(&all, comma, lark, prefix),
     }
@@ -176,11 +176,11 @@ fn in_any_order(all: &[String], comma: Option<&str>, lark: &mut Lark, prefix: &s
 
 /// Members of which some may be missing, with `comma` between those that are there. For each there
 /// is a rule of the rest behind it.
-fn separated(all: &[(String, bool)], comma: &str, lark: &mut Lark, prefix: &str) -> String {
-    for (at, (one, is_required)) in all.iter().enumerate() {
+fn separated(all: &[DeclaredParameter], comma: &str, lark: &mut Lark, prefix: &str) -> String {
+    for (at, DeclaredParameter { written, is_required }) in all.iter().enumerate() {
         let rest = if at + 1 < all.len() { format!(" {prefix}_rest_{}", at + 1) } else { String::new() };
         let first = format!("{comma} {prefix}_{at}");
-        lark.rule(&format!("{prefix}_{at}"), one);
+        lark.rule(&format!("{prefix}_{at}"), written);
         lark.rule(
             &format!("{prefix}_rest_{at}"),
             &if *is_required { format!("{first}{rest}") } else { format!("({first})?{rest}") },
@@ -188,10 +188,10 @@ fn separated(all: &[(String, bool)], comma: &str, lark: &mut Lark, prefix: &str)
     }
     // Any member may be the first up to the first that has to be there.
     let mut firsts = Vec::new();
-    for (at, (_, is_required)) in all.iter().enumerate() {
+    for (at, one) in all.iter().enumerate() {
         let rest = if at + 1 < all.len() { format!(" {prefix}_rest_{}", at + 1) } else { String::new() };
         firsts.push(format!("{prefix}_{at}{rest}"));
-        if *is_required {
+        if one.is_required {
             return format!("({})", firsts.join(" | "));
         }
     }

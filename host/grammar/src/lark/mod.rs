@@ -25,7 +25,7 @@ pub(crate) use arguments::ArgumentsRule;
 pub(crate) use demanded::{Callable, DemandedTurn, InputForm};
 pub use input::response_text;
 pub(crate) use input::{Part, definition, is_terminal};
-pub(crate) use parameters::{ParameterList, Spelling, Value, parameter_list};
+pub(crate) use parameters::{DeclaredParameter, ParameterList, Spelling, Value, parameter_list};
 pub(crate) use safe::{may_be, without};
 pub use schema::response_json;
 pub(crate) use schema::{ANNOTATIONS, Follow, prepared};

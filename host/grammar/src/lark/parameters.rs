@@ -76,8 +76,23 @@ pub(crate) enum ParameterList {
     Any(String),
     /// These in any order, each at most once.
     Free(Vec<String>),
-    /// These in this order, each with whether it has to be there.
-    Declared(Vec<(String, bool)>),
+    /// These in this order.
+    Declared(Vec<DeclaredParameter>),
+}
+
+/// A parameter, as a Lark expression.
+#[derive(Debug)]
+pub(crate) struct DeclaredParameter {
+    pub(crate) written: String,
+    /// Whether it has to be there.
+    pub(crate) is_required: bool,
+}
+
+impl DeclaredParameter {
+    /// Lark expression of the parameter where it may be missing if it may.
+    pub(crate) fn or_nothing(self) -> String {
+        if self.is_required { self.written } else { format!("({})?", self.written) }
+    }
 }
 
 impl ParameterList {
@@ -85,7 +100,7 @@ impl ParameterList {
     /// subsets otherwise.
     pub(crate) fn free(all: Vec<String>) -> Self {
         match all.len() {
-            0 => Self::Declared(all.into_iter().map(|one| (one, false)).collect()),
+            0 => Self::Declared(Vec::new()),
             1..=5 => Self::Free(all),
             _ => Self::Any(format!("({})", all.join(" | "))),
         }
@@ -106,7 +121,10 @@ pub(crate) fn parameter_list(
 ) -> Result<ParameterList, String> {
     let forbidden = || lark.forbidden(spelling.markers.iter().copied());
     let any = || Ok(ParameterList::Any(with_any_value("key", spelling, &forbidden()?, is_typed)?));
-    let input = |value| ParameterList::Declared(vec![((spelling.write)(&literal("input"), value), true)]);
+    let input = |value| {
+        let written = (spelling.write)(&literal("input"), value);
+        ParameterList::Declared(vec![DeclaredParameter { written, is_required: true }])
+    };
     match &callable.arguments {
         ArgumentsRule::Any => any(),
         ArgumentsRule::Keys(keys)
@@ -157,7 +175,7 @@ struct Object<'a> {
 }
 
 impl Object<'_> {
-    fn parameters(&self) -> Result<Vec<(String, bool)>, String> {
+    fn parameters(&self) -> Result<Vec<DeclaredParameter>, String> {
         let object = self.resolved(self.root)?;
         if let Some(keyword) =
             object.keys().find(|key| !AROUND.contains(&key.as_str()) && !is_annotation(key))
@@ -185,16 +203,16 @@ impl Object<'_> {
         let types = Schema::parse(&self.root.to_string());
         let (mut parameters, mut bytes) = (Vec::new(), 0);
         for (name, schema) in properties {
-            let parameter = match types.stated(name) {
+            let written = match types.stated(name) {
                 Some(Types::NONE) => Err("no value can satisfy its schema".into()),
                 types => self.parameter(name, schema, types.unwrap_or(Types::STRING)),
             };
-            let parameter = parameter.map_err(|error| format!("parameter {name:?}: {error}"))?;
-            bytes += parameter.len();
+            let written = written.map_err(|error| format!("parameter {name:?}: {error}"))?;
+            bytes += written.len();
             if bytes > BYTES {
                 return Err("what its parameters may be takes too much to write".into());
             }
-            parameters.push((parameter, required.contains(&name.as_str())));
+            parameters.push(DeclaredParameter { written, is_required: required.contains(&name.as_str()) });
         }
         Ok(parameters)
     }

@@ -4,7 +4,8 @@
 use contract::ToolKind;
 
 use super::{
-    DemandedTurn, InputForm, Lark, Markers, ParameterList, Spelling, Value, literal, parameter_list,
+    DeclaredParameter, DemandedTurn, InputForm, Lark, Markers, ParameterList, Spelling, Value, literal,
+    parameter_list,
 };
 use crate::{Demand, TextGrammar, ToolChoice, ToolDefinition};
 
@@ -42,8 +43,7 @@ fn written(demand: &Demand) -> Result<String, String> {
         ParameterList::Any(one) => format!("({one})*"),
         ParameterList::Free(all) => format!("({})*", all.join(" | ")),
         ParameterList::Declared(all) => {
-            let write = |(one, is_required)| if is_required { one } else { format!("({one})?") };
-            all.into_iter().map(write).collect::<Vec<_>>().join(" ")
+            all.into_iter().map(DeclaredParameter::or_nothing).collect::<Vec<_>>().join(" ")
         }
     })
 }

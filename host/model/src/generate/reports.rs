@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::observe::names::{DROPPED_CALLS, MALFORMED_ARGUMENTS, PARSER_FAULTS};
+use crate::observe::metrics::{DROPPED_CALLS, MALFORMED_ARGUMENTS, PARSER_FAULTS};
 use contract::Fault;
 
 pub(super) fn report_fault(model: &Arc<str>, fault: &Fault) {

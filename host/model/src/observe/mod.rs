@@ -6,8 +6,8 @@
 //! turns share is touched once a second at most, and at the turn's end.
 
 mod gaps;
+pub mod metrics;
 mod model_metrics;
-pub mod names;
 mod turn_meter;
 
 pub use gaps::GapHistogram;

@@ -7,7 +7,11 @@ use std::time::Duration;
 use metrics::{Counter, Histogram, counter, histogram};
 
 use super::gaps::GapHistogram;
-use super::names;
+use super::metrics::{
+    CACHE_HITS, CACHE_QUERIES, DECODE_TIME, FIRST_TOKEN, GENERATION_LENGTH, GENERATION_TOKENS, LATENCY,
+    LONGEST_GENERATION, MEAN_TOKEN_GAP, PARSER_CALLS, PARSING, PREFILL_TIME, PROMPT_LENGTH, PROMPT_TOKENS,
+    QUEUE_TIME, SUCCESS,
+};
 use system::metric::Metric;
 use turn::{TurnEnd, TurnFailure};
 
@@ -80,24 +84,24 @@ impl ModelMetrics {
         let count = |metric: Metric| counter!(metric.name(), "model_name" => Arc::clone(&label));
         let times = |metric: Metric| histogram!(metric.name(), "model_name" => Arc::clone(&label));
         let finished = FinishedReason::ALL.map(|reason| {
-            counter!(names::SUCCESS.name(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
+            counter!(SUCCESS.name(), "model_name" => Arc::clone(&label), "finished_reason" => reason.word())
         });
         Self {
-            prompt_tokens: count(names::PROMPT_TOKENS),
-            generation_tokens: count(names::GENERATION_TOKENS),
-            cache_queries: count(names::CACHE_QUERIES),
-            cache_hits: count(names::CACHE_HITS),
-            queue_time: times(names::QUEUE_TIME),
-            prefill_time: times(names::PREFILL_TIME),
-            decode_time: times(names::DECODE_TIME),
-            mean_gap: times(names::MEAN_TOKEN_GAP),
-            prompt_length: times(names::PROMPT_LENGTH),
-            generation_length: times(names::GENERATION_LENGTH),
-            longest_generation: times(names::LONGEST_GENERATION),
+            prompt_tokens: count(PROMPT_TOKENS),
+            generation_tokens: count(GENERATION_TOKENS),
+            cache_queries: count(CACHE_QUERIES),
+            cache_hits: count(CACHE_HITS),
+            queue_time: times(QUEUE_TIME),
+            prefill_time: times(PREFILL_TIME),
+            decode_time: times(DECODE_TIME),
+            mean_gap: times(MEAN_TOKEN_GAP),
+            prompt_length: times(PROMPT_LENGTH),
+            generation_length: times(GENERATION_LENGTH),
+            longest_generation: times(LONGEST_GENERATION),
             gaps: GapHistogram::default(),
             finished,
-            first_token: times(names::FIRST_TOKEN),
-            latency: times(names::LATENCY),
+            first_token: times(FIRST_TOKEN),
+            latency: times(LATENCY),
             label,
             is_counted: true,
         }
@@ -158,7 +162,7 @@ impl ModelMetrics {
             return;
         }
         let (model, parser) = (|| Arc::clone(&self.label), || parser.to_owned());
-        counter!(names::PARSER_CALLS.name(), "model_name" => model(), "parser" => parser()).increment(calls);
-        histogram!(names::PARSING.name(), "model_name" => model(), "parser" => parser()).record(time);
+        counter!(PARSER_CALLS.name(), "model_name" => model(), "parser" => parser()).increment(calls);
+        histogram!(PARSING.name(), "model_name" => model(), "parser" => parser()).record(time);
     }
 }

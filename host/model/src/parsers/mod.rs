@@ -34,7 +34,7 @@ use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
 use super::shipped::{find_parser, is_parser_name, parser_names};
-use crate::observe::names::PARSER_RELOADS;
+use crate::observe::metrics::PARSER_RELOADS;
 use argument::ParserArgument;
 use bad_files::BadFiles;
 use loader::{Loader, ParserChoice, ParserOffer};

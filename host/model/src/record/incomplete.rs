@@ -1,7 +1,7 @@
 //! Count of records that lack something, for metrics: whoever relies on records sees that they are
 //! none to rely on.
 
-use crate::observe::names::INCOMPLETE_RECORDS;
+use crate::observe::metrics::INCOMPLETE_RECORDS;
 
 /// Why a record is cut off, missing, or lacks lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use super::served::Served;
 use super::text::StreamText;
 use super::traced_prompt::TracedPrompt;
 use crate::observe::TurnMeter;
-use crate::observe::names::TRUNCATED_MESSAGES;
+use crate::observe::metrics::TRUNCATED_MESSAGES;
 use accounts::{Caller, Principal};
 use prompt::{
     Author, ChatFormat, ChatMessage, Conversation, Prompt, RenderError, Role, TurnOpening, approximate_bytes,

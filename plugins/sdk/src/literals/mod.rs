@@ -26,12 +26,11 @@ mod word;
 
 pub use opening::Opening;
 
-use std::sync::Arc;
-
 use frame::{Frame, Kind};
 use quoted::Quoted;
 
-use crate::{Output, Payload, Route, Tool, Types};
+use crate::tools::CalledTool;
+use crate::{Output, Payload, Route, Tools, Types};
 
 /// Most bytes that are held.
 const HELD: usize = 128;
@@ -85,8 +84,7 @@ pub struct Literals {
     /// What was held to show that and stands behind the arguments' end.
     behind: Vec<u8>,
     /// The declared tools, and which of them has these parameters.
-    tools: Arc<[Tool]>,
-    tool: Option<usize>,
+    tool: CalledTool,
     /// Types of the present argument's value, as far as they are known.
     types: Types,
     /// Whether a value is of these types however it is spelt.
@@ -152,8 +150,7 @@ impl Literals {
             pending: Vec::new(),
             closing: 0,
             behind: Vec::new(),
-            tools: Arc::default(),
-            tool: None,
+            tool: CalledTool::default(),
             types: Types::ANY,
             is_typed: false,
             bare: false,
@@ -179,9 +176,8 @@ impl Literals {
     /// The same reader for arguments of the tool of this name, if it is declared. A number that
     /// begins with zeros is one where its parameter is no string.
     #[must_use]
-    pub fn of_tool(self, tools: &Arc<[Tool]>, name: &str) -> Self {
-        let tool = tools.iter().position(|tool| tool.name == name);
-        Self { tools: Arc::clone(tools), tool, ..self }
+    pub fn of_tool(self, tools: &Tools, name: &str) -> Self {
+        Self { tool: tools.called(name), ..self }
     }
 
     /// The same reader for a format whose values have the types of the tool's parameters however

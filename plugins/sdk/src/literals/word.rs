@@ -58,8 +58,8 @@ impl Literals {
 
     /// Types of the argument of this name.
     pub(super) fn types_of(&self, name: &[u8]) -> Types {
-        let Some(tool) = self.tool.filter(|_| self.frames.len() == 1) else { return self.types };
-        let listed = self.tools[tool].parameters.iter().find(|parameter| parameter.name.as_bytes() == name);
+        let Some(tool) = self.tool.get().filter(|_| self.frames.len() == 1) else { return self.types };
+        let listed = tool.parameters.iter().find(|parameter| parameter.name.as_bytes() == name);
         listed.map_or(Types::ANY, |parameter| parameter.types)
     }
 

@@ -8,10 +8,10 @@
 //! body as it is.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::unquoted;
-use crate::{Output, Parameter, Payload, Reading, Route, Segment, Tool, Types};
+use crate::tools::CalledTool;
+use crate::{Output, Parameter, Payload, Reading, Route, Segment, Tools, Types};
 
 /// The parameter that carries the input of a custom tool.
 const INPUT: &str = "input";
@@ -19,9 +19,7 @@ const INPUT: &str = "input";
 /// Writer of one call's arguments.
 #[derive(Debug)]
 pub struct ArgumentsWriter {
-    tools: Arc<[Tool]>,
-    /// Which of the tools is called, if it is declared.
-    tool: Option<usize>,
+    tool: CalledTool,
     payload: Payload,
     given: BTreeSet<String>,
     /// Where the text of the open value goes.
@@ -42,11 +40,21 @@ enum Line {
 }
 
 impl ArgumentsWriter {
-    /// Writer of a call of `name`, one of `tools` or not, that carries this payload.
-    pub fn new(tools: &Arc<[Tool]>, name: &str, payload: Payload) -> Self {
-        let tool = tools.iter().position(|tool| tool.name == name);
-        let (tools, given) = (Arc::clone(tools), BTreeSet::new());
-        Self { tools, tool, payload, given, value: None, line: Line::Passed, is_behind_line: false }
+    /// Writer of a call of `name`, one of `tools` or not.
+    pub fn new(tools: &Tools, name: &str) -> Self {
+        Self {
+            tool: tools.called(name),
+            payload: tools.payload(name),
+            given: BTreeSet::new(),
+            value: None,
+            line: Line::Passed,
+            is_behind_line: false,
+        }
+    }
+
+    /// The tools that may be called.
+    pub(super) fn tools(&self) -> &Tools {
+        &self.tool.tools
     }
 
     /// Whether the arguments are plain text.
@@ -64,6 +72,17 @@ impl ArgumentsWriter {
         self.given.contains(key)
     }
 
+    /// Whether a value is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// Whether the open value is the whole body of a call that is plain text: only the end of the
+    /// call ends it.
+    pub(super) fn is_body(&self) -> bool {
+        self.value == Some(Route::Arguments)
+    }
+
     /// Whether nothing has been written of arguments that are plain text.
     pub fn is_untouched(&self) -> bool {
         self.is_text() && self.given.is_empty()
@@ -79,11 +98,11 @@ impl ArgumentsWriter {
 
     /// Whether the tool lists a parameter of this name.
     pub(super) fn lists(&self, key: &str) -> bool {
-        self.listed().iter().any(|parameter| parameter.name == key)
+        self.types(key).is_some()
     }
 
     fn listed(&self) -> &[Parameter] {
-        self.tool.map_or(&[], |tool| &self.tools[tool].parameters)
+        self.tool.get().map_or(&[], |tool| &tool.parameters)
     }
 
     /// Whether the value of a parameter of this name would be left out, in a call whose arguments
@@ -135,8 +154,7 @@ impl ArgumentsWriter {
 
     /// The types that the schema allows parameter `key`, if it lists the parameter.
     fn types(&self, key: &str) -> Option<Types> {
-        let listed = self.tool.map_or(&[][..], |tool| &self.tools[tool].parameters);
-        listed.iter().find(|parameter| parameter.name == key).map(|parameter| parameter.types)
+        self.listed().iter().find(|parameter| parameter.name == key).map(|parameter| parameter.types)
     }
 
     /// Begins the body of a call whose arguments are plain text: all of it goes out as it is.

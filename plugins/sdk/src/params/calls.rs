@@ -5,9 +5,8 @@
 //! as prose.
 
 use super::{ArgumentsWriter, CallMark, CallProgress, CallReader, Style};
-use std::sync::Arc;
 
-use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
+use crate::{FinishReason, Output, Prose, Request, Tools};
 
 /// The tools of a stream, the call that is open, if one is, and the prose around calls.
 ///
@@ -87,7 +86,6 @@ use crate::{FinishReason, Output, Prose, Request, Tool, Tools};
 pub struct Calls {
     /// The tools that may be called.
     pub tools: Tools,
-    declared: Arc<[Tool]>,
     /// The prose around calls.
     pub prose: Prose,
     style: Style,
@@ -99,14 +97,14 @@ pub struct Calls {
 impl Calls {
     /// Reader of one stream of a format that spells parameters in this style.
     pub fn new(request: &Request, style: Style) -> Self {
-        let (tools, declared) = (Tools::callable(request), Arc::clone(&request.tools));
-        Self { tools, declared, prose: Prose::default(), style, open: None, in_role: false }
+        let (tools, prose) = (Tools::callable(request), Prose::default());
+        Self { tools, prose, style, open: None, in_role: false }
     }
 
     /// Reads text that isn't part of a call's header.
     pub fn text(&mut self, text: &str, out: &mut Output) {
         match &mut self.open {
-            Some(call) => match call.text(text, &self.tools, out) {
+            Some(call) => match call.text(text, out) {
                 Some(rest) => {
                     self.follow(rest.len(), out);
                     self.text(rest, out);
@@ -138,7 +136,7 @@ impl Calls {
             out.drop(out.held() - literal.len());
         }
         let Some(call) = &mut self.open else { return false };
-        let progress = call.mark(mark, literal, &self.tools, out);
+        let progress = call.mark(mark, literal, out);
         if progress == CallProgress::Followed {
             self.follow(literal.len(), out);
             return self.mark(mark, literal, out);
@@ -155,7 +153,7 @@ impl Calls {
 
     /// Writer of the arguments of a call of `name`.
     pub fn arguments(&self, name: &str) -> ArgumentsWriter {
-        ArgumentsWriter::new(&self.declared, name, self.tools.payload(name))
+        ArgumentsWriter::new(&self.tools, name)
     }
 
     /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose goes on behind

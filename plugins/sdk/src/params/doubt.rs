@@ -34,6 +34,16 @@ impl Doubt {
         self.literal = literal.len();
     }
 
+    /// Adds a marker's `literal`, with which doubt begins if nothing is in doubt.
+    pub(super) fn mark(&mut self, literal: &str) {
+        if self.is_empty() { self.begin(literal) } else { self.push(literal) }
+    }
+
+    /// Whether nothing is in doubt.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// Empties the text in doubt, once it is decided.
     pub fn clear(&mut self) {
         self.begin("");

@@ -1,6 +1,6 @@
 //! Objects: their members by a schema, and the arguments of a call.
 
-use crate::lark::{ArgumentsRule, Callable, ParameterList, may_be};
+use crate::lark::{ArgumentsRule, Callable, DeclaredParameter, ParameterList, may_be};
 use serde_json::{Value, json};
 
 use super::{DEPTH, Members, Notation, OBJECT, known};
@@ -64,8 +64,8 @@ impl Notation<'_, '_> {
         let mut all = Vec::new();
         for (name, schema) in properties {
             let member = self.member(rule, name, schema, depth + 1);
-            let member = member.map_err(|error| format!("property {name:?}: {error}"))?;
-            all.push((member, required.contains(&name.as_str())));
+            let written = member.map_err(|error| format!("property {name:?}: {error}"))?;
+            all.push(DeclaredParameter { written, is_required: required.contains(&name.as_str()) });
         }
         Ok(ParameterList::Declared(all))
     }

@@ -2,7 +2,9 @@
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
-use model::observe::names::{GENERATION_LENGTH, LONGEST_GENERATION, PARSING as PARSING_TIME, PROMPT_LENGTH};
+use model::observe::metrics::{
+    GENERATION_LENGTH, LONGEST_GENERATION, PARSING as PARSING_TIME, PROMPT_LENGTH,
+};
 use system::metric::Metric;
 
 /// Times of requests, in seconds: steps of at most 2.5 from a millisecond to an hour.

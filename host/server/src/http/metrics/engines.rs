@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use metrics::{counter, gauge};
-use model::observe::names;
+use model::observe::metrics::{ACCEPTED, DRAFTED, KV_CACHE_USAGE, PREEMPTIONS, RUNNING, WAITING};
 use model::{EngineStats, Model, Models};
 
 system::declare_metrics! {
@@ -43,9 +43,9 @@ fn take(model: &Model) {
     let label = model.label();
     let held = total_blocks.saturating_sub(free_blocks) as f64 / total_blocks.max(1) as f64;
     for (metric, value) in [
-        (names::RUNNING, running as f64),
-        (names::WAITING, waiting as f64),
-        (names::KV_CACHE_USAGE, held),
+        (RUNNING, running as f64),
+        (WAITING, waiting as f64),
+        (KV_CACHE_USAGE, held),
         (PAUSED, paused as f64),
         (BLOCKS, total_blocks as f64),
         (FREE_BLOCKS, free_blocks as f64),
@@ -53,9 +53,9 @@ fn take(model: &Model) {
         gauge!(metric.name(), "model_name" => Arc::clone(&label)).set(value);
     }
     for (metric, value) in [
-        (names::PREEMPTIONS, preemptions),
-        (names::DRAFTED, drafted_tokens),
-        (names::ACCEPTED, accepted_tokens),
+        (PREEMPTIONS, preemptions),
+        (DRAFTED, drafted_tokens),
+        (ACCEPTED, accepted_tokens),
         (STEPS, steps),
         (REFUSED, refused),
         (LATE_MASKS, late_masks),

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use model::Models;
-use model::observe::names::{TOKEN_GAP, TOKEN_GAP_BEFORE};
+use model::observe::metrics::{TOKEN_GAP, TOKEN_GAP_BEFORE};
 pub(crate) use registered::register;
 use system::metric;
 

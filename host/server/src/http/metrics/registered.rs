@@ -13,7 +13,7 @@ use crate::server_metrics::{
 use crate::state::{read_places, store_upkeep};
 use crate::{server_metrics, traces};
 use accounts::Overdrawn;
-use model::observe::names::{
+use model::observe::metrics::{
     DROPPED_CALLS, MALFORMED_ARGUMENTS, PARSER_CALLS, PARSER_FAULTS, PARSER_RELOADS, PARSING,
     TRUNCATED_MESSAGES,
 };
@@ -30,7 +30,7 @@ pub(crate) fn describe() {
         store::METRICS,
         mcp::METRICS,
         remote::METRICS,
-        model::observe::names::METRICS,
+        model::observe::metrics::METRICS,
     ];
     for metric in rooms.into_iter().flatten() {
         metric.describe();

@@ -19,7 +19,8 @@ use accounts::Account;
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
-use api::responses::{end_reasoning, stored};
+use api::responses::end_reasoning;
+use api::responses::stored::{self, WantedEvents};
 use model::{NotStopped, ReasoningStop};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
@@ -39,7 +40,7 @@ pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker)
         let what = "stream: only a response that was created with `background: true` has stored events: read it without `stream`";
         return Err(ApiError::invalid("stream".to_owned(), what).with_code("invalid_value").into());
     }
-    let (after, pad) = stored::which_events(&asker.query)?;
+    let WantedEvents { after, are_padded } = WantedEvents::of(&asker.query)?;
     let events = store.events_after(&asker.owner(), &id, after).await.map_err(refusal)?;
     if matches!(events, Events::Expired | Events::Unlogged) {
         let what = "stream: the events of this response are no longer stored: read it without `stream`";
@@ -47,7 +48,7 @@ pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker)
     }
     let request = StoredRequest::read(&response.request).map_err(unreadable)?;
     let followed = Followed { owner: asker.owner(), id, object: request.object.get().into() };
-    Ok(follow(&app, followed, after, pad, asker.names, asker.disconnect.clone()))
+    Ok(follow(&app, followed, after, are_padded, asker.names, asker.disconnect.clone()))
 }
 
 /// Reads a response, with the account that has paid for it before.

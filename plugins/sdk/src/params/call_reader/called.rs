@@ -4,10 +4,10 @@
 //! Invariant: only a declared name makes it a call; otherwise all of it, the end before it
 //! included, is part of the value, or of what no parameter takes.
 
-use super::value::WORDS;
+use super::ended::WORDS;
 use super::{CallReader, State};
+use crate::Output;
 use crate::params::{CallMark, CallProgress, Tag};
-use crate::{Output, Tools};
 
 impl CallReader {
     /// The name in the header, as far as it has been read.
@@ -15,48 +15,47 @@ impl CallReader {
         self.style.name(&self.key)
     }
 
-    /// Begins the header of a call. Before the first parameter of the open call, and between a key
-    /// and its value, a declared tool's call breaks the open one.
+    /// Begins the header of a call. A declared tool's call breaks the open one before its first
+    /// parameter.
     pub(super) fn begin_name(&mut self, literal: &str) -> CallProgress {
-        if self.state == State::Before {
-            self.doubt.clear();
-        }
-        self.breaks |= self.state == State::Before || !self.arguments.has_begun();
-        self.before_header = self.doubt.text().len();
-        self.doubt_more(State::Called, literal)
+        self.breaks |= !self.arguments.has_begun();
+        self.doubt(State::Called(self.doubt.text().len()), literal)
     }
 
-    /// Reads `text` of the name. Returns the number of bytes of the header in it once the header is
-    /// whole and this call closed.
-    pub(super) fn read_name(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
+    /// Reads `text` of the name, in a header behind `before` bytes in doubt. Returns the number of
+    /// bytes of the header in it once the header is whole and this call closed.
+    pub(super) fn read_name(&mut self, before: usize, text: &str, out: &mut Output) -> Option<usize> {
         let end = if self.style.ends_by_marker() { None } else { text.find('>') };
-        let before = self.key.len();
+        let known = self.key.len();
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
         self.doubt.push(text);
-        if end.is_some() && self.names_a_tool(tools) && self.style.tag_name(&self.key, false).is_some() {
-            self.close(self.doubt.text().len() - self.before_header, out);
+        if end.is_some() && self.is_tool(self.next_name()) && self.style.tag_name(&self.key, false).is_some()
+        {
+            self.close(self.doubt.text().len() - before, out);
             return end.map(|end| end + 1);
         }
-        self.key.truncate(before);
+        self.key.truncate(known);
         self.key.push_str(text);
-        if !self.may_be_header(tools) {
+        if !self.may_be_header() {
             self.resume(0, out);
         }
         None
     }
 
-    fn names_a_tool(&self, tools: &Tools) -> bool {
-        tools.contains(tools.resolve(self.next_name()))
+    /// Whether a declared tool is called by this name.
+    fn is_tool(&self, name: &str) -> bool {
+        let tools = self.arguments.tools();
+        tools.contains(tools.resolve(name))
     }
 
     /// Whether the header may go on, or be one that breaks off: few words, or few behind a declared
     /// name.
-    fn may_be_header(&self, tools: &Tools) -> bool {
+    fn may_be_header(&self) -> bool {
         let (name, words) = self.words();
         let may_be_tool = if words.is_empty() {
-            tools.names().any(|tool| tool.starts_with(name))
+            self.arguments.tools().names().any(|tool| tool.starts_with(name))
         } else {
-            tools.contains(tools.resolve(name)) && words.len() <= WORDS
+            self.is_tool(name) && words.len() <= WORDS
         };
         self.key.len() <= Tag::LONGEST && (may_be_tool || self.key.trim().len() <= WORDS)
     }
@@ -69,58 +68,53 @@ impl CallReader {
     }
 
     /// Reads a marker behind the name, which ends it where the format has elements.
-    pub(super) fn end_name(
+    pub(super) fn mark_name(
         &mut self,
+        before: usize,
         mark: CallMark,
         literal: &str,
-        tools: &Tools,
         out: &mut Output,
     ) -> CallProgress {
-        if mark == CallMark::Stop {
-            self.leave_name(literal.len(), out);
-            return CallProgress::Left;
-        }
-        if mark == CallMark::Call && !self.doubt.is_long() {
-            return self.restart_name(literal, tools, out);
-        }
-        if mark == CallMark::KeyEnd && !self.breaks && self.arguments.expects(&self.key) {
+        match mark {
+            CallMark::Stop => {
+                self.leave_name(before, literal.len(), out);
+                CallProgress::Left
+            }
+            // Another call begins in the header. A declared tool's call begins here and is broken;
+            // another header breaks this call, if the next is a declared tool's.
+            CallMark::Call if !self.doubt.is_long() => {
+                let name = self.words().0;
+                if !self.is_tool(name) {
+                    self.breaks = true;
+                    return self.begin_name(literal);
+                }
+                self.key = name.to_owned();
+                self.follow(before, literal, out)
+            }
             // A call's marker stood in the place of the key's.
-            return self.end_key(mark, literal, out);
+            CallMark::KeyEnd if !self.breaks && self.arguments.expects(&self.key) => {
+                self.end_key(mark, literal, out)
+            }
+            CallMark::Key | CallMark::End if self.style.is_elements() && self.is_tool(self.next_name()) => {
+                self.follow(before, literal, out)
+            }
+            _ => {
+                self.resume(literal.len(), out);
+                self.mark(mark, literal, out)
+            }
         }
-        let is_header = self.style.is_elements() && matches!(mark, CallMark::Key | CallMark::End);
-        if is_header && self.names_a_tool(tools) {
-            return self.follow(literal, out);
-        }
-        self.resume(literal.len(), out);
-        if self.state == State::Between {
-            return self.mark(mark, literal, tools, out);
-        }
-        self.in_value(mark, literal, out)
-    }
-
-    /// Another call begins in the header. A declared tool's call begins here and is broken; another
-    /// header breaks this call, if the next is a declared tool's.
-    fn restart_name(&mut self, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
-        let name = self.words().0.to_owned();
-        if tools.contains(tools.resolve(&name)) {
-            self.key = name;
-            return self.follow(literal, out);
-        }
-        self.breaks = true;
-        self.before_header = self.doubt.text().len();
-        self.doubt_more(State::Called, literal)
     }
 
     /// Ends this call before the header, behind which `literal` is held.
-    fn follow(&mut self, literal: &str, out: &mut Output) -> CallProgress {
-        self.close(self.doubt.text().len() - self.before_header + literal.len(), out);
+    fn follow(&mut self, before: usize, literal: &str, out: &mut Output) -> CallProgress {
+        self.close(self.doubt.text().len() - before + literal.len(), out);
         CallProgress::Followed
     }
 
     /// The turn ends in the header: the call before it is whole, and the one that it begins is
     /// broken. The `keep` youngest bytes stand behind the header.
-    pub(super) fn leave_name(&mut self, keep: usize, out: &mut Output) {
-        self.close(self.doubt.text().len() - self.before_header + keep, out);
+    pub(super) fn leave_name(&mut self, before: usize, keep: usize, out: &mut Output) {
+        self.close(self.doubt.text().len() - before + keep, out);
         out.broken_call(keep);
     }
 }

@@ -18,7 +18,7 @@ impl CallReader {
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
         let is_whole = end.is_some_and(|end| text[end..].starts_with('>'));
         let denied = if end.is_some() { !is_whole || !self.key_counts() } else { self.key.len() > DOUBT };
-        if self.state == State::KeyInValue && denied {
+        if self.arguments.is_open() && denied {
             self.doubt.push(text);
             self.resume(0, out);
             self.values += usize::from(is_whole);
@@ -44,7 +44,7 @@ impl CallReader {
     /// Whether the tag, which is whole, holds a value behind `=`: `<parameter=command=git status>`.
     fn holds_value(&self) -> bool {
         self.style == Style::Attribute
-            && self.state == State::Key
+            && !self.arguments.is_open()
             && !self.arguments.lists(&self.key)
             && self.key.split_once('=').is_some_and(|(key, value)| {
                 !value.trim().is_empty()
@@ -57,20 +57,38 @@ impl CallReader {
     /// the value's end follows.
     fn begin_in_tag(&mut self, keep: usize, out: &mut Output) {
         out.hiding(keep + 1, |out| self.begin_unended(0, out));
-        self.doubt(State::TagEnd, ">");
+        self.doubt(State::Value, ">");
     }
 
-    /// Whether the key, which another follows, has its value's beginning behind it.
-    pub(super) fn begins_value(&self) -> bool {
-        !self.style.has_attributes() && !split(&self.key).1.is_empty()
-    }
-
-    /// Begins another key, `literal`, in place of the end of a key: the words of the first belong to
-    /// nothing.
-    pub(super) fn restart_key(&mut self, literal: &str, out: &mut Output) -> CallProgress {
-        self.is_broken |= !self.key.trim().is_empty();
-        out.drop(out.held() - literal.len());
+    /// Begins a key, `literal`, where one is expected.
+    pub(super) fn begin_key(&mut self, literal: &str) -> CallProgress {
+        self.doubt.clear();
         self.doubt(State::Key, literal)
+    }
+
+    /// Reads a marker in a key.
+    pub(super) fn mark_key(&mut self, mark: CallMark, literal: &str, out: &mut Output) -> CallProgress {
+        let in_value = self.arguments.is_open();
+        let ends = match mark {
+            CallMark::KeyEnd => !in_value || self.key_counts(),
+            CallMark::Value => !in_value || (self.breaks && self.style == Style::Typed && self.key_counts()),
+            _ => false,
+        };
+        if ends {
+            return self.end_key(mark, literal, out);
+        }
+        if in_value {
+            return self.mark_resumed(mark, literal, out);
+        }
+        let begins_value = !self.style.has_attributes() && !split(&self.key).1.is_empty();
+        if mark == CallMark::Key && !begins_value {
+            // The words in front of it belong to nothing.
+            self.is_broken |= !self.key.trim().is_empty();
+            out.drop(out.held() - literal.len());
+            return self.begin_key(literal);
+        }
+        self.begin_unended(literal.len(), out);
+        self.mark(mark, literal, out)
     }
 
     /// A marker ends the key.
@@ -78,10 +96,10 @@ impl CallReader {
         self.doubt.push(literal);
         self.begin_value(0, out);
         if mark == CallMark::Value && self.state == State::Before {
-            self.flow(out)
-        } else {
-            CallProgress::Inside
+            self.begin_due(out);
+            return self.flow(out);
         }
+        CallProgress::Inside
     }
 
     /// Whether the key inside a value is a parameter's key and not part of the value.
@@ -103,8 +121,10 @@ impl CallReader {
         let (key, value) = (key.to_owned(), value.to_owned());
         self.key = key;
         self.begin_value(keep + value.len(), out);
+        if self.state == State::Before {
+            self.begin_due(out);
+        }
         self.unwrap(keep + value.len(), out);
-        self.state = State::Value;
         self.arguments.pass_line();
         self.arguments.text(&value, keep, out);
     }

@@ -2,15 +2,16 @@
 //! tells [`CallReader`] what each of its markers means inside a call; the markers that mean
 //! something only there are otherwise text.
 
+mod before;
 mod called;
+mod ended;
 mod key;
-mod kind;
 mod value;
 mod wrapper;
 
 use self::wrapper::Wrapper;
 use super::{ArgumentsWriter, CallMark, CallProgress, Doubt, Style};
-use crate::{FinishReason, Output, Reading, Tools};
+use crate::{FinishReason, Output};
 
 /// An open call.
 ///
@@ -48,23 +49,18 @@ use crate::{FinishReason, Output, Reading, Tools};
 /// - the header of a call, broken off, behind the end of a value, if a declared tool's call follows.
 ///
 /// A call is incomplete, too, where another begins before its first parameter or between a key and
-/// its value.
+/// its value; where keys are elements, in a key as well.
 #[derive(Debug)]
 pub struct CallReader {
     style: Style,
-    /// Whether the value is the whole body of a call that is plain text: only the end of the call
-    /// ends it.
-    is_whole: bool,
     arguments: ArgumentsWriter,
-    /// The parameter that wraps the arguments, or may.
-    wrapper: Option<Box<Wrapper>>,
     state: State,
-    /// The key or, after a marker that begins a call, the name, or the type of a value, as far as it
-    /// has been read.
+    /// The parameter that wraps the arguments, or may: while there is one, it reads everything.
+    wrapper: Option<Box<Wrapper>>,
+    /// The key or, after a marker that begins a call, the name, as far as it has been read.
     key: String,
-    /// Parameter whose value hasn't begun, because its type may stand before it, and how the value
-    /// is to be read.
-    due: Option<(String, Reading)>,
+    /// The type of the value that follows, if there is one.
+    kind: Option<String>,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
     /// Whether the call is incomplete, whatever follows.
@@ -75,54 +71,43 @@ pub struct CallReader {
     /// ended there.
     values: usize,
     calls: usize,
-    /// Length of the text in doubt that stands before the header of the call that may follow.
-    before_header: usize,
 }
 
+/// What the next text is part of. A value is open, except before the first parameter, in
+/// [`Self::Before`], [`Self::Type`], and a [`Self::Key`] that isn't in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Between parameters, or after a marker that may end the value.
     Between,
+    /// In the tag of a key.
     Key,
-    /// In a key that stands inside a value.
-    KeyInValue,
-    /// After a key, before its value.
+    /// After a key that is an element, before its value.
     Before,
     /// In the type that stands between a key and its value.
     Type,
+    /// In a value. If text is in doubt there, it is what may end the tag in which the value began.
     Value,
-    /// In a value that may wrap the arguments, or behind one that did.
-    Wrapper,
-    /// In a value that began in its tag, behind what may be the tag's end.
-    TagEnd,
-    /// After a marker inside a value that may end the call.
+    /// After a marker that may end the call, or a call that began inside the value.
     Ended,
-    /// In the header of a call behind what may end the value or the call.
-    Called,
-    /// After a marker that may end a call that began inside the value, or else ends the call
-    /// itself.
-    InnerEnded,
+    /// In the header of a call, behind this many bytes in doubt that may end the value or the call.
+    Called(usize),
 }
 
 impl CallReader {
     /// Reader of a call that was just opened, its header dropped.
     pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
-        let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
-        let (is_whole, is_broken, breaks, values, calls, before_header) = (false, false, false, 0, 0, 0);
         Self {
             style,
-            is_whole,
             arguments,
+            state: State::Between,
             wrapper: None,
-            state,
-            key,
-            due: None,
-            doubt,
-            is_broken,
-            breaks,
-            values,
-            calls,
-            before_header,
+            key: String::new(),
+            kind: None,
+            doubt: Doubt::default(),
+            is_broken: false,
+            breaks: false,
+            values: 0,
+            calls: 0,
         }
     }
 
@@ -135,23 +120,23 @@ impl CallReader {
     /// Reads text. Before the first parameter it is white space, or the call's body where the
     /// arguments are plain text. Returns the text behind the header of the next call,
     /// [`Self::next_name`], where this call ended before that.
-    pub fn text<'a>(&mut self, text: &'a str, tools: &Tools, out: &mut Output) -> Option<&'a str> {
+    pub fn text<'a>(&mut self, text: &'a str, out: &mut Output) -> Option<&'a str> {
         let mut rest = text;
         while !rest.is_empty() {
             let read = match self.state {
-                State::Called => match self.read_name(rest, tools, out) {
+                _ if self.wrapper.is_some() => self.read_wrapper(rest, out),
+                State::Called(before) => match self.read_name(before, rest, out) {
                     Some(read) => return Some(&rest[read..]),
                     None => rest.len(),
                 },
-                State::Key | State::KeyInValue => self.read_key(rest, out),
-                State::Before => self.before(rest, out),
+                State::Key => self.read_key(rest, out),
+                State::Before => self.read_before(rest, out),
                 State::Type => self.read_type(rest, out),
-                State::Wrapper => self.read_wrapper(rest, out),
-                State::Between | State::Ended | State::InnerEnded | State::TagEnd => self.after(rest, out),
-                State::Value => {
+                State::Value if self.doubt.is_empty() => {
                     self.arguments.text(rest, 0, out);
                     rest.len()
                 }
+                State::Value | State::Between | State::Ended => self.read_behind(rest, out),
             };
             rest = &rest[read..];
         }
@@ -161,122 +146,66 @@ impl CallReader {
     /// Tells the host to hold what comes, as far as it decides nothing.
     pub(super) fn look_ahead(&self, out: &mut Output) {
         match self.state {
-            State::Key | State::KeyInValue | State::Called => self.style.hold_tag(out),
-            State::Between | State::Ended | State::InnerEnded | State::TagEnd => out.hold_gap(),
-            State::Before | State::Type | State::Value | State::Wrapper => {}
+            _ if self.wrapper.is_some() => {}
+            State::Key | State::Called(_) => self.style.hold_tag(out),
+            State::Between | State::Ended => out.hold_gap(),
+            State::Value if !self.doubt.is_empty() => out.hold_gap(),
+            State::Before | State::Type | State::Value => {}
         }
     }
 
     /// Reads a marker, whose `literal` is the youngest held text.
-    pub fn mark(&mut self, mark: CallMark, literal: &str, tools: &Tools, out: &mut Output) -> CallProgress {
-        if self.state == State::Wrapper && self.wraps_nothing() {
-            self.unwrap(literal.len(), out);
-        }
-        if self.due.is_some() && self.mark_type(mark, literal.len(), out) {
-            return CallProgress::Inside;
-        }
-        match (self.state, mark) {
-            (State::Wrapper, _) => self.mark_wrapper(mark, literal, out),
-            (State::Ended | State::InnerEnded, CallMark::Stop) | (State::Between, CallMark::Outside) => {
-                self.close(literal.len(), out)
-            }
-            (State::Ended, CallMark::Outside) if !self.doubt.is_long() => {
-                self.doubt_more(State::Ended, literal)
-            }
-            (State::Between, CallMark::Stop) if self.is_over() => self.close(literal.len(), out),
-            (State::Between | State::Ended, CallMark::Next) => {
-                self.breaks |= self.state == State::Ended || !self.arguments.has_begun();
-                self.close(literal.len(), out)
-            }
-            (State::Between | State::Before | State::Ended, CallMark::Call) => self.begin_name(literal),
-            (State::Called, _) => self.end_name(mark, literal, tools, out),
-            (State::InnerEnded, CallMark::Outside | CallMark::Call | CallMark::Next)
-                if !self.doubt.is_long() =>
-            {
-                self.doubt_more(State::InnerEnded, literal)
-            }
-            (_, CallMark::Stop) => {
-                out.drop(out.held() - literal.len());
-                // The call is over and incomplete; a new message keeps a later `close` from
-                // completing it.
-                out.message("");
-                CallProgress::Left
-            }
-            (State::Between, CallMark::Key) if self.values > 0 => {
-                self.values -= 1;
-                self.doubt_more(State::KeyInValue, literal)
-            }
-            (State::Between, CallMark::End) if self.values > 0 && self.calls > 0 => {
-                self.doubt_more(State::InnerEnded, literal)
-            }
-            (State::Between, CallMark::Key) if self.breaks => self.doubt_more(State::KeyInValue, literal),
-            (State::Between, CallMark::Key) => {
-                self.arguments.end(literal.len(), out);
-                self.doubt(State::Key, literal)
-            }
-            (State::Between, CallMark::End) if self.breaks => self.doubt_more(State::Ended, literal),
-            (State::Between, CallMark::End) => self.close(0, out),
-            (State::Key, CallMark::KeyEnd | CallMark::Value) => self.end_key(mark, literal, out),
-            (State::Key, CallMark::Key) if !self.begins_value() => self.restart_key(literal, out),
-            (State::TagEnd, CallMark::Key) => self.doubt_more(State::KeyInValue, literal),
-            (State::TagEnd, CallMark::ValueEnd) => self.doubt_more(State::Between, literal),
-            (State::TagEnd, CallMark::End) => self.doubt_more(State::Ended, literal),
-            (State::KeyInValue, CallMark::KeyEnd) if self.key_counts() => self.end_key(mark, literal, out),
-            (State::KeyInValue, CallMark::Value)
-                if self.breaks && self.style == Style::Typed && self.key_counts() =>
-            {
-                self.end_key(mark, literal, out)
-            }
-            (State::Key, _) => {
-                self.begin_unended(literal.len(), out);
-                self.in_value(mark, literal, out)
-            }
-            (State::Before, CallMark::Value) => {
-                out.drop_all();
-                self.flow(out)
-            }
-            (State::Before | State::Type | State::Value, _) => self.in_value(mark, literal, out),
-            (State::Between | State::Ended | State::InnerEnded | State::KeyInValue | State::TagEnd, _) => {
-                self.resume(literal.len(), out);
-                if self.arguments.has_begun() { self.in_value(mark, literal, out) } else { self.skip(0, out) }
-            }
+    pub fn mark(&mut self, mark: CallMark, literal: &str, out: &mut Output) -> CallProgress {
+        match self.state {
+            _ if self.wrapper.is_some() => self.mark_wrapper(mark, literal, out),
+            State::Called(before) => self.mark_name(before, mark, literal, out),
+            _ if mark == CallMark::Stop => self.stop(literal.len(), out),
+            State::Key => self.mark_key(mark, literal, out),
+            State::Before | State::Type => self.mark_before(mark, literal, out),
+            State::Value => self.mark_value(mark, literal, out),
+            State::Between => self.mark_between(mark, literal, out),
+            State::Ended => self.mark_ended(mark, literal, out),
         }
     }
 
     /// Ends the turn: closes the call where the model stopped behind the call's end, or behind a
     /// parameter's. Other undecided text is dropped.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        let is_over = match self.state {
-            State::Wrapper => return self.finish_wrapper(reason == FinishReason::Stop, out),
-            State::Called if reason == FinishReason::Stop => return self.leave_name(0, out),
-            State::Ended | State::InnerEnded => true,
-            State::Between => self.is_over(),
-            _ => false,
-        };
-        if is_over && reason == FinishReason::Stop {
-            self.close(0, out);
+        if reason == FinishReason::Stop {
+            match self.state {
+                _ if self.wrapper.is_some() => self.finish_wrapper(out),
+                State::Called(before) => return self.leave_name(before, 0, out),
+                _ if self.is_over() => _ = self.close(0, out),
+                _ => {}
+            }
         }
         out.drop_all();
     }
 
-    /// Whether, between parameters, all parameters that began have ended; there is one at least.
+    /// Ends the turn at its marker, of `keep` bytes: the call is over, and complete or not.
+    fn stop(&mut self, keep: usize, out: &mut Output) -> CallProgress {
+        if self.is_over() {
+            return self.close(keep, out);
+        }
+        out.drop(out.held() - keep);
+        // A new message keeps a later `close` from completing the call.
+        out.message("");
+        CallProgress::Left
+    }
+
+    /// Whether the call may end with the turn here: behind what may be its end, or behind the end of
+    /// a parameter.
     fn is_over(&self) -> bool {
-        self.values == 0 && self.arguments.has_begun() && !self.breaks
+        match self.state {
+            State::Ended => true,
+            State::Between => self.values == 0 && self.arguments.has_begun() && !self.breaks,
+            _ => false,
+        }
     }
 
     /// Puts `literal` in doubt until it is known what follows.
     fn doubt(&mut self, state: State, literal: &str) -> CallProgress {
-        self.doubt.begin(literal);
-        self.enter(state)
-    }
-
-    /// Adds `literal` to the text in doubt.
-    fn doubt_more(&mut self, state: State, literal: &str) -> CallProgress {
-        self.doubt.push(literal);
-        self.enter(state)
-    }
-
-    fn enter(&mut self, state: State) -> CallProgress {
+        self.doubt.mark(literal);
         self.state = state;
         self.key.clear();
         CallProgress::Inside
