@@ -1,6 +1,7 @@
 """Compares our parsers and tables with chat templates by `host parser fit`, and prints the matrix: which parser fits a template, else what stops the nearest one.
 
-`fit.py FOLDER` takes every *.jinja in FOLDER, for example those that corpus.py wrote. For each it tries the parsers whose markers stand in the template. Nothing of the templates is kept.
+`fit.py FOLDER` takes every *.jinja in FOLDER, for example those that corpus.py wrote. For each it tries the parsers whose markers stand in the template. With `--page` it writes docs/fitted.md, with
+`--check` it fails if that page says otherwise. Nothing of the templates is kept.
 """
 import collections
 import json
@@ -82,14 +83,49 @@ def row(template, known, tables, folder):
     return best[1], parser, best[3]
 
 
+HEAD = """# Which parsers were held against which chat templates
+Written by `tests/templates/run.sh`, which the night's tests run: each published chat template of four packages ([which](../tests/templates/README.md)) writes
+[probes](parser-fit.md), and the parser that is named gives them back in the sandbox. A probe that the template doesn't show, rewrites or refuses is no difference.
+"""
+NOTHING = "refuses calls", "shows no calls"
+
+
+def cell(text):
+    """Returns the text as a table's cell has it."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def page(rows, known):
+    """Returns the page that the rows of all templates make."""
+    fits = collections.defaultdict(list)
+    for name, kind, parser, _ in rows:
+        if kind == "fits":
+            fits[parser].append(f"`{name}`")
+    lines = [HEAD, "| parser or table | templates that it fits |", "|---|---|"]
+    lines += [f"| `{parser}` | {', '.join(fits[parser])} |" for parser in sorted(fits)]
+    without = ", ".join(f"`{name}`" for name in sorted(known) if name not in fits)
+    lines += ["", f"None of the packages' templates is that of {without}, or those that are prove nothing (below). `k2-horizon` is held against a twin of its vendor's (`host/fit/tests/twins`).", ""]
+    lines += ["## What isn't proved", "| template | nearest parser | |", "|---|---|---|"]
+    lines += [f"| `{name}` | {f'`{parser}`' if parser else ''} | {cell(f'{kind}: {why}' if why else kind)} |" for name, kind, parser, why in rows if kind != "fits" and kind not in NOTHING]
+    counts = [sum(kind == nothing for _, kind, _, _ in rows) for nothing in NOTHING]
+    lines += ["", f"{counts[1]} other templates show no calls, and {counts[0]} raise for each."]
+    return "\n".join(lines) + "\n"
+
+
 def main():
-    (known, tables), counts = parsers(), collections.Counter()
+    (known, tables), rows = parsers(), []
     with tempfile.TemporaryDirectory() as work:
         for file in sorted(pathlib.Path(sys.argv[1]).glob("*.jinja")):
             kind, parser, why = row(file.read_text(), known, tables, pathlib.Path(work) / file.stem)
-            counts[kind] += 1
+            rows.append((file.stem, kind, parser, why))
             print(f"{kind:15} {file.stem:52} {parser:14} {why}".rstrip(), flush=True)
+    counts = collections.Counter(kind for _, kind, _, _ in rows)
     print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
+    fitted = ROOT / "docs/fitted.md"
+    if "--page" in sys.argv:
+        fitted.write_text(page(rows, known))
+    if "--check" in sys.argv and fitted.read_text() != page(rows, known):
+        sys.exit(f"{fitted.name} says otherwise: fit.py FOLDER --page writes it again")
 
 
 if __name__ == "__main__":

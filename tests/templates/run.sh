@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compares the prompts of published chat templates with transformers' rendering: `run.sh`; see README.md.
+# Compares the prompts of published chat templates with transformers' rendering, and what our parsers read of the templates with docs/fitted.md:
+# `run.sh`; see README.md.
 set -euo pipefail
 export SLUICE_HOST=$(realpath -m "${SLUICE_HOST:-$(dirname "$0")/../../target/release/host}")
 work=$(realpath -m "${TEMPLATES_WORK:-$(dirname "$0")/../../target/templates}")
@@ -28,3 +29,4 @@ if ! diff <(cat sources.txt && echo "$LLAMA_CPP") "$work/packages/.downloaded" >
 fi
 "$work/venv/bin/python" corpus.py "$work/packages" "$work/templates"
 TZ=UTC "$work/venv/bin/python" compare.py "$work/templates" "$work"
+"$work/venv/bin/python" fit.py "$work/templates" --check

@@ -17,6 +17,9 @@ use crate::report::{Fit, FitVerdict, ProbeReport};
 use crate::template::ProbeTemplate;
 use crate::writer::{NotWritten, Writer, WrittenProbe};
 
+/// Characters of a chunk in the case of a probe that is read.
+const SIZE: usize = 24;
+
 /// What is compared beside the probes.
 #[derive(Debug, Default)]
 pub struct Material {
@@ -149,6 +152,9 @@ impl Writer<'_> {
             report.difference = played.difference(probe, cut)?;
         } else {
             report.verdict = FitVerdict::Rewritten;
+        }
+        if report.verdict == FitVerdict::Same && report.difference.is_none() {
+            report.read = Some(played.case(probe, cut, "id", SIZE));
         }
         let mut is_moved = false;
         if let Some(difference) = &report.difference {

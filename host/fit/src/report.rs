@@ -83,6 +83,9 @@ pub struct ProbeReport {
     /// The difference, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
+    /// The case that the parser reads, where it gives the probe back.
+    #[serde(skip)]
+    pub read: Option<Value>,
     /// Whether the probe has a text.
     #[serde(skip)]
     pub(crate) has_text: bool,
@@ -103,6 +106,7 @@ impl ProbeReport {
             rendering: None,
             is_read: None,
             difference: None,
+            read: None,
             has_text: probe.text.is_some(),
             has_calls: !probe.calls.is_empty(),
         }

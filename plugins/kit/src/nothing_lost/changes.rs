@@ -139,22 +139,20 @@ impl CompletedTurn<'_> {
         markers.map(|(marker, literal)| vec![Piece::Marker(marker, literal.clone())]).collect()
     }
 
-    /// What ends the call whose last value stands in this piece, and what is around the call: two
-    /// markers that touch, behind that which ends the value.
+    /// What ends the call whose last value stands in this piece, and the block around the call: a
+    /// tag whose opening stands before the value. What ends the turn isn't known everywhere, and
+    /// may end a value.
     fn ends_behind(&self, piece: usize) -> Option<Vec<Piece>> {
-        let is_white = |piece: &Piece| text(piece).trim().is_empty();
-        let pieces: Vec<&Piece> =
-            self.output[..self.length()].iter().filter(|piece| !is_white(piece)).collect();
-        let ends_value = |marker: &Piece| {
-            pieces
-                .windows(2)
-                .any(|pair| matches!(pair[0], Piece::Text(_)) && text(pair[1]).trim() == text(marker).trim())
+        let is_white = |piece: &&Piece| text(piece).trim().is_empty();
+        let behind = self.output[piece + 1..self.length()].iter().filter(|piece| !is_white(piece));
+        let run: Vec<&Piece> = behind.take_while(|piece| matches!(piece, Piece::Marker(..))).collect();
+        let opens = |marker: &Piece| {
+            let opening = text(marker).trim().replacen("</", "<", 1);
+            opening != text(marker).trim()
+                && self.output[..piece].iter().any(|piece| text(piece).trim() == opening)
         };
-        let at = pieces.iter().position(|other| std::ptr::eq(*other, &raw const self.output[piece]))?;
-        let behind = pieces[at + 1..].iter().take_while(|piece| matches!(piece, Piece::Marker(..)));
-        let ends: Vec<Piece> =
-            behind.skip_while(|marker| ends_value(marker)).take(2).map(|marker| (*marker).clone()).collect();
-        (ends.len() == 2).then_some(ends)
+        let pair = run.windows(2).skip(1).find(|pair| opens(pair[1]))?;
+        Some(pair.iter().map(|marker| (*marker).clone()).collect())
     }
 
     /// A call that breaks off before the first marker behind its name, in front of each call.

@@ -37,6 +37,9 @@ pub(super) struct FitArguments {
     /// Write the case of each probe that differs into this folder.
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
+    /// Write the cases of the probes that the parser reads as well.
+    #[arg(long, requires = "save")]
+    all: bool,
     /// Also check that the template shows the items of the cases in this folder.
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -95,17 +98,20 @@ fn checked(arguments: &FitArguments, command: &clap::Command) -> anyhow::Result<
     };
     let fit = fit::check(&files, &parser, &options, &material).map_err(anyhow::Error::msg)?;
     if let Some(folder) = &arguments.save {
-        save(&fit, folder).with_context(|| format!("--save {}", folder.display()))?;
+        save(&fit, folder, arguments.all).with_context(|| format!("--save {}", folder.display()))?;
     }
     Ok(fit)
 }
 
-/// Writes the cases of probes that differ.
-fn save(fit: &Fit, folder: &Path) -> anyhow::Result<()> {
+/// Writes the cases of probes that differ or, if `all` are asked for, are read.
+fn save(fit: &Fit, folder: &Path, all: bool) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
-    for (report, difference) in differences(fit) {
-        let case = serde_json::to_string_pretty(&difference.case)? + "\n";
-        std::fs::write(folder.join(format!("fit-{}.json", report.probe)), case)?;
+    for report in &fit.probes {
+        let differs = report.difference.as_ref().map(|difference| &difference.case);
+        if let Some(case) = differs.or_else(|| report.read.as_ref().filter(|_| all)) {
+            let case = serde_json::to_string_pretty(case)? + "\n";
+            std::fs::write(folder.join(format!("fit-{}.json", report.probe)), case)?;
+        }
     }
     Ok(())
 }
