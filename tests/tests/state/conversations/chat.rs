@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use tests::client::Answer;
-use tests::server::{Setup, TestServer};
+use tests::server::{Setup, TestServer, memory};
 
 use super::kit::{Client, refusal};
 
@@ -278,7 +278,8 @@ async fn nothing_is_listed_where_all_who_reach_the_address_are_one_owner() {
         [("0.0.0.0", &[][..], false), ("127.0.0.1", &[], true), ("0.0.0.0", &["k".to_owned()], true)]
     {
         let listen = listen.parse().expect("an address");
-        let server = TestServer::start(Setup { listen, keys: keys.to_vec(), ..replay.clone() }).await;
+        let setup = Setup { listen, keys: keys.to_vec(), store: Some(memory()), ..replay.clone() };
+        let server = TestServer::start(setup).await;
         let client = Client::new(&server, "k");
         let sent = completed(client, json!({ "store": true, "model": "qwen3-tiny" })).await;
         let read = client.get(&path(&sent)).await.json();
