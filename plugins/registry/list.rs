@@ -23,6 +23,9 @@ registry! {
         glm "glm" Glm
             "GLM 4.5 to 4.7"
             "XML calls";
+        glm4 "glm4" Glm4
+            "GLM-4 and GLM-4-0414, GLM-Z1"
+            "the tool's name on a line, JSON arguments behind it";
         llama3 "llama3" Llama3
             "Llama 3.1 to 3.3, Llama 4 where it writes JSON, bare lists of calls in ChatML (xLAM)"
             "JSON calls, `<|python_tag|>`, `<function=…>`";
@@ -66,8 +69,8 @@ registry! {
             "as that says, or a table";
     }
     tables {
-        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "hy3-preview" "hy4" "inkling" "internlm" "jamba"
-        "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "phi4-mini" "plamo3" "seed-oss" "solar" "solar2"
-        "step3"
+        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "hy3-preview" "hy4" "inkling"
+        "internlm" "jamba" "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron"
+        "phi4-mini" "plamo3" "seed-oss" "solar" "solar2" "step3"
     }
 }
