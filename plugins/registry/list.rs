@@ -26,6 +26,9 @@ registry! {
         glm4 "glm4" Glm4
             "GLM-4 and GLM-4-0414, GLM-Z1"
             "the tool's name on a line, JSON arguments behind it";
+        granite3 "granite3" Granite3
+            "Granite 3.0 to 3.3"
+            "a list of JSON calls behind `<|tool_call|>`, thoughts in `<think>` or behind a phrase";
         llama3 "llama3" Llama3
             "Llama 3.1 to 3.3, Llama 4 where it writes JSON, bare lists of calls in ChatML (xLAM)"
             "JSON calls, `<|python_tag|>`, `<function=…>`";
@@ -69,7 +72,7 @@ registry! {
             "as that says, or a table";
     }
     tables {
-        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "hy3-preview" "hy4" "inkling"
+        "apriel" "cohere" "dots" "ernie" "gigachat3" "hy3" "hy3-preview" "hy4" "inkling"
         "internlm" "jamba" "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron"
         "phi4-mini" "plamo3" "seed-oss" "solar" "solar2" "step3"
     }
