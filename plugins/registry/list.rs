@@ -29,6 +29,9 @@ registry! {
         granite3 "granite3" Granite3
             "Granite 3.0 to 3.3"
             "a list of JSON calls behind `<|tool_call|>`, thoughts in `<think>` or behind a phrase";
+        hyperclova "hyperclova" HyperClova
+            "HyperCLOVA X SEED Think 14B"
+            "a message for each part of a turn, whose header says what it is, calls as a list";
         llama3 "llama3" Llama3
             "Llama 3.1 to 3.3, Llama 4 where it writes JSON, bare lists of calls in ChatML (xLAM)"
             "JSON calls, `<|python_tag|>`, `<function=…>`";
