@@ -32,6 +32,9 @@ registry! {
         hyperclova "hyperclova" HyperClova
             "HyperCLOVA X SEED Think 14B"
             "a message for each part of a turn, whose header says what it is, calls as a list";
+        gigachat35 "gigachat35" GigaChat35
+            "GigaChat 3.5"
+            "GCML calls, whose parameters say whether they are text or JSON";
         llama3 "llama3" Llama3
             "Llama 3.1 to 3.3, Llama 4 where it writes JSON, bare lists of calls in ChatML (xLAM)"
             "JSON calls, `<|python_tag|>`, `<function=…>`";
