@@ -78,8 +78,8 @@ registry! {
             "as that says, or a table";
     }
     tables {
-        "apriel" "cohere" "dots" "ernie" "gigachat3" "hy3" "hy3-preview" "hy4" "inkling"
-        "internlm" "jamba" "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron"
+        "apriel" "beam" "cohere" "dots" "ernie" "gigachat3" "granite-20b-fc" "hy3" "hy3-preview" "hy4" "inkling"
+        "internlm" "iquest" "jamba" "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "openpangu"
         "phi4-mini" "plamo3" "seed-oss" "solar" "solar2" "step3"
     }
 }
