@@ -1,12 +1,12 @@
-//! Parser for GLM-4 and GLM-4-0414: a call is a message of its own, whose first line is the tool's name
-//! and which has the arguments behind it, `<|assistant|>get_weather\n{"city": "Oslo"}`.
+//! Parser for GLM-4 and GLM-4-0414: a call is a message of its own, whose first line is the tool's
+//! name, with the arguments behind it, `<|assistant|>get_weather\n{"city": "Oslo"}`.
 //!
 //! A call is looked for where a message begins, behind reasoning (GLM-Z1 writes `<think>`) and behind
-//! another call, and only where the request declares tools. Nothing marks it, so the first line has to
-//! be a declared tool's name, alone, and the next text an object. The model also writes an object with
-//! name and arguments, bare or in a fence: [`Bare`] says when that is a call. Behind prose both are
-//! text: they may be an example. Before `<|observation|>`, which only calls are followed by, a name alone is a call
-//! without arguments.
+//! another call, and only where the request declares tools. Nothing marks it, so the first line has
+//! to be a declared tool's name, alone, and the next text an object. The model also writes an object
+//! with name and arguments, bare or in a fence: [`Bare`] says when that is a call. Behind prose both
+//! are text: they may be an example. `<|observation|>` follows calls only, so a name alone before it
+//! is a call without arguments.
 //!
 //! Inside a JSON string every marker is text but those that end the turn or came as tokens: these break
 //! the call off.

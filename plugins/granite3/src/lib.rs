@@ -1,5 +1,5 @@
-//! Parser for Granite 3.0 to 3.3: a list of calls behind `<|tool_call|>`, which nothing ends, and thoughts
-//! in `<think>`, or behind a phrase.
+//! Parser for Granite 3.0 to 3.3: a list of calls behind `<|tool_call|>`, which nothing ends, and
+//! thoughts in `<think>` or behind a phrase.
 //!
 //! - `<|tool_call|>[{"name": "NAME", "arguments": {…}}]`; Granite 3.1 writes `<tool_call>` as well, and
 //!   there the bracket is needed: with an object behind it it is another format's. An opening that JSON
@@ -36,6 +36,9 @@ const THINK: usize = 2;
 const THINK_END: usize = 3;
 const RESPONSE: usize = 4;
 const RESPONSE_END: usize = 5;
+/// The phrases that begin thoughts, and those that end them.
+const THOUGHTS: [usize; 2] = [6, 7];
+const ANSWERS: [usize; 2] = [8, 9];
 const ROLE: usize = 10;
 const ROLE_END: usize = 11;
 const TURN_END: usize = 12;
@@ -119,8 +122,12 @@ impl Parser for Granite3 {
             CALLS if !self.tools.is_empty() => self.begin_calls(0, out),
             LIST if !self.tools.is_empty() => self.state = State::List,
             THINK => self.think(index, out),
-            6 | 7 if is_beginning && self.opened_by.is_none() => self.think(index, out),
-            8 | 9 if matches!(self.opened_by, Some(6 | 7)) => self.begin(Some(index), out),
+            _ if THOUGHTS.contains(&index) && is_beginning && self.opened_by.is_none() => {
+                self.think(index, out);
+            }
+            _ if ANSWERS.contains(&index) && self.opened_by.is_some_and(|by| THOUGHTS.contains(&by)) => {
+                self.begin(Some(index), out);
+            }
             THINK_END => self.begin(Some(index), out),
             RESPONSE if is_beginning && self.opened_by == Some(THINK_END) => {
                 self.opened_by = Some(RESPONSE);

@@ -1,4 +1,5 @@
-//! Parser for HyperCLOVA X SEED Think 14B: each part of a turn is a message, whose header says what it is.
+//! Parser for `HyperCLOVA X SEED Think 14B`: each part of a turn is a message, whose header says what
+//! it is.
 //!
 //! - `<|im_start|>assistant/think\nREASONING<|im_end|>`
 //! - `<|im_start|>assistant\nTEXT<|im_end|>`
