@@ -23,6 +23,18 @@ registry! {
         glm "glm" Glm
             "GLM 4.5 to 4.7"
             "XML calls";
+        glm4 "glm4" Glm4
+            "GLM-4 and GLM-4-0414, GLM-Z1"
+            "the tool's name on a line, JSON arguments behind it";
+        granite3 "granite3" Granite3
+            "Granite 3.0 to 3.3"
+            "a list of JSON calls behind `<|tool_call|>`, thoughts in `<think>` or behind a phrase";
+        hyperclova "hyperclova" HyperClova
+            "HyperCLOVA X SEED Think 14B"
+            "a message for each part of a turn, whose header says what it is, calls as a list";
+        gigachat35 "gigachat35" GigaChat35
+            "GigaChat 3.5"
+            "GCML calls, whose parameters say whether they are text or JSON";
         llama3 "llama3" Llama3
             "Llama 3.1 to 3.3, Llama 4 where it writes JSON, bare lists of calls in ChatML (xLAM)"
             "JSON calls, `<|python_tag|>`, `<function=…>`";
@@ -66,8 +78,8 @@ registry! {
             "as that says, or a table";
     }
     tables {
-        "apriel" "cohere" "dots" "ernie" "gigachat3" "granite3" "hy3" "hy3-preview" "hy4" "inkling" "internlm" "jamba"
-        "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "phi4-mini" "plamo3" "seed-oss" "solar" "solar2"
-        "step3"
+        "apriel" "beam" "cohere" "dots" "ernie" "gigachat3" "granite-20b-fc" "hy3" "hy3-preview" "hy4" "inkling"
+        "internlm" "iquest" "jamba" "laguna" "longcat" "longcat-lite" "minicpm5" "minimax-m1" "nemotron" "openpangu"
+        "phi4-mini" "plamo3" "seed-oss" "solar" "solar2" "step3"
     }
 }

@@ -9,25 +9,39 @@ use parsers::ParserLimits;
 use parsers::conformance::{Measures, Sandboxed};
 
 const K2_HORIZON: &str = include_str!("twins/k2-horizon.jinja");
+const HYPERCLOVA: &str = include_str!("twins/hyperclova.jinja");
+const GIGACHAT35: &str = include_str!("twins/gigachat35.jinja");
 
-/// The template's own arguments, as its default values.
-fn twin(format: &str, effort: &str) -> String {
-    format!("{{% set format = '{format}' %}}{{% set effort = '{effort}' %}}{K2_HORIZON}")
+/// Checks that the parser reads this many probes as the template writes them.
+fn check(parser: &str, template: String, same: usize) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let source = find_parser(parser, &root.join("plugins")).expect("shipped");
+    let sandboxed = Sandboxed::new(source, &ParserLimits::default(), None, Measures::Nothing, |_, _| Ok(()));
+    let sandboxed = sandboxed.expect("a sandbox");
+    let model = root.join("host/models/qwen3-tiny");
+    let files = TemplateFiles::read(model.to_str().expect("UTF-8"), Some(template)).expect("a model");
+    let fit = fit::check(&files, &sandboxed, &[], &Material::default()).expect("checked");
+    assert_eq!(fit.count(FitVerdict::Same), same, "{parser}: {:?}", fit.probes);
+    assert_eq!(fit.count(FitVerdict::Differs), 0, "{parser}: {:?}", fit.probes);
 }
 
 #[test]
 fn k2_horizon_is_read_in_each_form_at_each_effort() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let source = find_parser("k2-horizon", &root.join("plugins")).expect("shipped");
-    let parser = Sandboxed::new(source, &ParserLimits::default(), None, Measures::Nothing, |_, _| Ok(()));
-    let parser = parser.expect("a sandbox");
-    let model = root.join("host/models/qwen3-tiny");
     for format in ["xml", "xml_typed", "json"] {
         for effort in ["high", "medium", "low"] {
-            let template = twin(format, effort);
-            let files = TemplateFiles::read(model.to_str().expect("UTF-8"), Some(template)).expect("a model");
-            let fit = fit::check(&files, &parser, &[], &Material::default()).expect("checked");
-            assert_eq!(fit.count(FitVerdict::Same), 44, "{format}, {effort}: {:?}", fit.probes);
+            // The template's own arguments, as its default values.
+            let set = format!("{{% set format = '{format}' %}}{{% set effort = '{effort}' %}}");
+            check("k2-horizon", [&set, K2_HORIZON].concat(), 44);
         }
     }
+}
+
+#[test]
+fn hyperclova_is_read() {
+    check("hyperclova", HYPERCLOVA.to_owned(), 29);
+}
+
+#[test]
+fn gigachat_3_5_is_read() {
+    check("gigachat35", GIGACHAT35.to_owned(), 35);
 }

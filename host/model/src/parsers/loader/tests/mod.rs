@@ -113,8 +113,8 @@ fn template_chooses_parser_for_unclaimed_types() {
         let facts = ModelFacts { template, plain: plain.to_owned(), ..facts(model_type, None) };
         let choice = choose("auto", &options(folder.path()), facts).unwrap();
         assert_eq!(choice.source, expected, "{model_type}: {}", choice.why);
-        // Markers of `qwen3` are others' markers, too.
-        assert_eq!(choice.doubtful, ["none", "qwen3"].contains(&expected), "{model_type}");
+        // Markers of `qwen3` and `ernie` are others' markers, too.
+        assert_eq!(choice.doubtful, ["none", "qwen3", "ernie"].contains(&expected), "{model_type}");
     }
 }
 

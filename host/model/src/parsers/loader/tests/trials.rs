@@ -52,7 +52,7 @@ fn unclaimed_model_gets_the_parser_reading_its_call() {
 }
 
 /// The beginning of a turn, a call in it, and the shipped table of the format.
-const TABLES: [(&str, &str, &str); 7] = [
+const TABLES: [(&str, &str, &str); 9] = [
     (
         "<seed:bos>assistant",
         "\n<seed:tool_call>\n<function=q_z>\n<parameter=q>z w</parameter>\n</function>\n</seed:tool_call>",
@@ -89,6 +89,16 @@ const TABLES: [(&str, &str, &str); 7] = [
         "<|assistant|>",
         "<dots_function_call>\n<invoke name=\"q_z\">\n<parameter name=\"q\">z w</parameter>\n</invoke>\n</dots_function_call><|endofassistant|>",
         "dots",
+    ),
+    (
+        "<|iquest_assistant|>",
+        "<think></think><iquest_tool_call>q_z<arg_key>q</arg_key><arg_value>z w</arg_value></iquest_tool_call><|iquest_end|>",
+        "iquest",
+    ),
+    (
+        "[unused9]助手：",
+        "[unused11][{\"name\": \"q_z\", \"arguments\": {\"q\": \"z w\"}}][unused12][unused10]",
+        "openpangu",
     ),
 ];
 

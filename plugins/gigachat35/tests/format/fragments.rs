@@ -1,0 +1,46 @@
+//! What streams of the format are made of, in its tests and in fuzzing.
+
+/// Generation prompts that may open a turn.
+pub(crate) const PROMPTS: &[&str] = &["", "assistant<|role_sep|>\n<think>", "assistant<|role_sep|>\n"];
+
+/// Fragments that are hard to parse.
+pub(crate) const FRAGMENTS: &[&str] = &[
+    "<think>",
+    "</think>",
+    "<｜GCML｜tool_calls>",
+    "</｜GCML｜tool_calls>",
+    "<|role_sep|>",
+    "<|message_sep|>",
+    "<｜GCML｜invoke name=",
+    "<｜GCML｜invoke name=\"add\">",
+    "<｜GCML｜invoke name=\"add\">\n",
+    "</｜GCML｜invoke>",
+    "<｜GCML｜parameter name=",
+    "</｜GCML｜parameter>",
+    "</｜GCML｜parameter>\n",
+    "<｜GCML｜invoke name=\"get_weather\">\n",
+    "<｜GCML｜invoke name='patch'>",
+    "<｜GCML｜invoke name=nowhere>",
+    "<｜GCML｜parameter name=\"i\" string=\"false\">",
+    "<｜GCML｜parameter name=\"i\" string=\"true\">",
+    "<｜GCML｜parameter name=\"a\" string=\"false\">",
+    "<｜GCML｜parameter name=\"a\">",
+    "<｜GCML｜parameter name=\"s\" string=\"true\">",
+    "<｜GCML｜parameter name=\"t\" string=\"false\">",
+    "<｜GCML｜parameter name=\"input\" string=\"true\">",
+    "<｜GCML｜parameter name=k>",
+    "</｜GCML｜invoke>\n</｜GCML｜tool_calls>",
+    "<｜GCML｜tool_calls>\n<｜GCML｜invoke name=\"add\">\n<｜GCML｜parameter name=\"i\" string=\"false\">5</｜GCML｜parameter>\n</｜GCML｜invoke>\n</｜GCML｜tool_calls>",
+    "<｜GCML｜tool_calls>\n<｜GCML｜invoke name=\"add\">\n<｜GCML｜parameter name=\"s\" string=\"true\">",
+    "<｜GCML｜tool_calls>\n<｜GCML｜invoke name=\"patch\">\n<｜GCML｜parameter name=\"input\" string=\"true\">",
+    "<｜",
+    "｜GCML｜",
+    " string=\"true\"",
+    "<｜GCML｜tool_calls>\n<｜GCML｜invoke name=\"add\">\n{\"i\": ",
+    "{\"s\": \"",
+    "<｜GCML｜tool_calls>\n<｜GCML｜invoke name=\"add\">\n",
+    "<｜GCML｜parameter name=\"i\">",
+    "</｜GCML｜parameter>\n</｜GCML｜invoke>\n</｜GCML｜tool_calls>",
+    " or so ",
+    "<｜GCML｜parameter name=\"i\" string=\"true\" or so>",
+];

@@ -1,0 +1,4 @@
+//! Tests of the format gigachat35.
+
+mod any_cut;
+mod fragments;

@@ -1,0 +1,48 @@
+//! What streams of the format are made of, in its tests and in fuzzing.
+
+/// Generation prompts that may open a turn.
+pub(crate) const PROMPTS: &[&str] = &["", "<|assistant|>", "<|assistant|>\n<think>"];
+
+/// Fragments that are hard to parse.
+pub(crate) const FRAGMENTS: &[&str] = &[
+    "<|assistant|>",
+    "<|observation|>",
+    "<|user|>",
+    "<|system|>",
+    "<|endoftext|>",
+    "<|assis",
+    "tant|>",
+    "<think>",
+    "</think>",
+    "add",
+    "get_wea",
+    "ther",
+    "add\n",
+    "add \n",
+    "\r\n",
+    "\n",
+    " ",
+    "{",
+    "}",
+    "[",
+    "]",
+    "{\"a\": 1}",
+    "{\"input\": \"",
+    "\"a\": \"",
+    "\"",
+    "\\",
+    "\\u00e9",
+    "```",
+    "```json\n",
+    "{\"name\": \"add\"",
+    ", \"arguments\": ",
+    "{\"name\": \"nosuch\", ",
+    "Zürich 😀",
+    "1.5",
+    "null",
+    "; ",
+    "add\n{\"a\": 1}",
+    "<|assistant|>get_weather\n{\"city\": \"Oslo\"}",
+    "```json\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n```",
+    "prose, long enough to be a sentence, ",
+];

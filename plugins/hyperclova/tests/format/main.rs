@@ -1,0 +1,4 @@
+//! Tests of the format hyperclova.
+
+mod any_cut;
+mod fragments;
