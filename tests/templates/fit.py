@@ -104,9 +104,9 @@ def page(rows, known):
     lines = [HEAD, "| parser or table | templates that it fits |", "|---|---|"]
     lines += [f"| `{parser}` | {', '.join(fits[parser])} |" for parser in sorted(fits)]
     without = ", ".join(f"`{name}`" for name in sorted(known) if name not in fits)
-    lines += ["", f"None of the packages' templates is that of {without}, or those that are prove nothing (below). `k2-horizon` is held against a twin of its vendor's (`host/fit/tests/twins`).", ""]
+    lines += ["", f"None of the packages' templates is that of {without}, or those that are prove nothing (below). Some of these are held against twins of their vendors' (`host/fit/tests/twins`).", ""]
     lines += ["## What isn't proved", "| template | nearest parser | |", "|---|---|---|"]
-    lines += [f"| `{name}` | {f'`{parser}`' if parser else ''} | {cell(f'{kind}: {why}' if why else kind)} |" for name, kind, parser, why in rows if kind != "fits" and kind not in NOTHING]
+    lines += [f"| `{name}` | {f'`{parser}`' if parser else ''} | {cell(why if why.startswith(kind) else f'{kind}: {why}')} |" for name, kind, parser, why in rows if kind != "fits" and kind not in NOTHING]
     counts = [sum(kind == nothing for _, kind, _, _ in rows) for nothing in NOTHING]
     lines += ["", f"{counts[1]} other templates show no calls, and {counts[0]} raise for each."]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-//! Parser for GigaChat 3.5: `<think>` reasoning and calls in GCML, whose parameters say how they are to
+//! Parser for `GigaChat` 3.5: `<think>` reasoning and calls in GCML, whose parameters say how they are to
 //! be read.
 //!
 //! `<｜GCML｜tool_calls>\n<｜GCML｜invoke name="NAME">\n<｜GCML｜parameter name="KEY" string="true">VALUE</｜GCML｜parameter>\n</｜GCML｜invoke>\n</｜GCML｜tool_calls>`,

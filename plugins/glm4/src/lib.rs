@@ -221,7 +221,7 @@ impl Glm4 {
                 }
             }
             State::Prose | State::Head(_) | State::Bare(..) | State::Between(_) => {
-                self.prose.release(keep, out)
+                self.prose.release(keep, out);
             }
         }
         self.state = State::Prose;

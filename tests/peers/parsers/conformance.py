@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,12 @@ sys.path.append(str(ROOT / "tests/templates"))
 HOST = os.environ.get("SLUICE_HOST", ROOT / "target/release/host")
 
 
+def fitted():
+    """Returns which parser fits each template, as the page says."""
+    rows = re.findall(r"^\| `(\S+)` \| (`.*`) \|$", (ROOT / "docs/fitted.md").read_text(), re.M)
+    return {template: parser for parser, templates in rows for template in re.findall(r"`([^`]+)`", templates)}
+
+
 def stops():
     """Returns the markers of each parser that end turns."""
     listed = json.loads(subprocess.run([HOST, "parser", "list", "--plugins", "none", "--json"], check=True, capture_output=True).stdout)
@@ -24,7 +31,7 @@ def stops():
 
 
 def written(parser, template, stops, folder):
-    """Returns the turns that a template writes, and the numbers of those that our parser reads and doesn't."""
+    """Returns the turns that a template writes, and the number of those that our parser doesn't read."""
     from corpus import special_tokens
     from served import make_model
 
@@ -36,7 +43,7 @@ def written(parser, template, stops, folder):
     from turns import load, without_end
 
     turns = without_end([load(file) for file in files if "marker-" not in file.name], stops)
-    return turns, verdicts["same"], verdicts["differs"]
+    return turns, verdicts["differs"]
 
 
 def read(reader, turn, way, parsers):
@@ -49,32 +56,41 @@ def read(reader, turn, way, parsers):
     return turn.is_read(made), made
 
 
+def compare(reader, templates, name, parser, parsers, stops):
+    """Returns how many of a template's turns are read, by whom."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = pathlib.Path(work)
+        turns, differs = written(parser, (templates / f"{name}.jinja").read_text(), stops, folder)
+        if hasattr(reader, "model"):
+            reader.model(folder)
+        row, missed = collections.Counter(turns=len(turns), ours=len(turns) - differs), []
+        for turn in turns:
+            for way in ("whole", "streamed"):
+                is_read, made = read(reader, turn, way, parsers)
+                row[way] += is_read
+                if not is_read:
+                    missed.append((way, turn, made))
+    return row, missed
+
+
 def main():
     templates, peer, folder = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     logging.disable(logging.CRITICAL)
     reader = importlib.import_module(f"read_{peer}").Reader(folder)
-    total, ends = collections.Counter(), stops()
-    for name, (parser, *peers) in json.loads((HERE / "peers.json").read_text()).items():
-        parsers = peers[("vllm", "sglang").index(peer)]
-        if parsers is None:
+    total, ends, ours = collections.Counter(), stops(), fitted()
+    print(f"| template | Sluice | {peer} | turns | Sluice reads | {peer}, whole | {peer}, streamed | not read, streamed |\n|---|---|---|---|---|---|---|---|")
+    for name, peers in json.loads((HERE / "peers.json").read_text()).items():
+        if peer not in peers or name not in ours:
             continue
-        with tempfile.TemporaryDirectory() as work:
-            turns, same, differs = written(parser, (templates / f"{name}.jinja").read_text(), ends.get(parser, []), pathlib.Path(work))
-            if hasattr(reader, "model"):
-                reader.model(pathlib.Path(work))
-            row = collections.Counter(turns=len(turns), ours=len(turns) - differs)
-            missed = collections.defaultdict(list)
-            for turn in turns:
-                for way in ("whole", "streamed"):
-                    is_read, made = read(reader, turn, way, parsers)
-                    row[way] += is_read
-                    if not is_read:
-                        missed[way].append(turn.name)
-                        if "-v" in sys.argv:
-                            print(f"    {way} {turn.name} {turn.prompt[-30:]!r} {turn.text[:300]!r}\n      made {made!r}"[:900])
+        row, missed = compare(reader, templates, name, ours[name], peers[peer], ends.get(ours[name], []))
         total += row
-        print(f"{name:58} {parser:12} {'/'.join(map(str, parsers)):32} turns {row['turns']:3} ours {row['ours']:3} whole {row['whole']:3} streamed {row['streamed']:3}  {' '.join(missed['streamed'])}"[:260], flush=True)
-    print(dict(total))
+        names = " ".join(turn.name for way, turn, _ in missed if way == "streamed") if row["streamed"] else "all"
+        parsers = ", ".join(f"`{parser}`" for parser in peers[peer] if parser)
+        print(f"| `{name}` | `{ours[name]}` | {parsers} | {row['turns']} | {row['ours']} | {row['whole']} | {row['streamed']} | {names} |", flush=True)
+        if "-v" in sys.argv:
+            for way, turn, made in missed:
+                print(f"    {way} {turn.name} {turn.prompt[-30:]!r} {turn.text[:400]!r}\n      {made!r}")
+    print(f"| all | | | {total['turns']} | {total['ours']} | {total['whole']} | {total['streamed']} | |")
 
 
 if __name__ == "__main__":

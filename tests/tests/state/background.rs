@@ -108,7 +108,8 @@ async fn a_running_response_has_the_output_so_far() {
         let [reasoning, message] = &response["output"].as_array().expect("a list")[..] else {
             panic!("{response}")
         };
-        assert_eq!(fold.items(), [(reasoning.clone(), true), (message.clone(), false)]);
+        let items: Vec<_> = fold.items().iter().map(|so_far| (&so_far.item, so_far.is_done)).collect();
+        assert_eq!(items, [(reasoning, true), (message, false)]);
         assert_eq!(
             (&message["status"], &message["content"][0]["text"]),
             (&json!("in_progress"), &json!("It begins"))

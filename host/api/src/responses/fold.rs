@@ -19,9 +19,11 @@ pub struct Fold {
 
 /// An item as its events add it up.
 #[derive(Debug)]
-pub(super) struct ItemSoFar {
-    pub(super) item: Value,
-    pub(super) is_done: bool,
+pub struct ItemSoFar {
+    /// The item.
+    pub item: Value,
+    /// Whether it has ended.
+    pub is_done: bool,
 }
 
 impl Fold {
@@ -64,7 +66,7 @@ impl Fold {
     }
 
     /// All items so far.
-    pub(super) fn items(&self) -> &[ItemSoFar] {
+    pub fn items(&self) -> &[ItemSoFar] {
         &self.items
     }
 

@@ -13,7 +13,7 @@ pub(crate) const PROFILE: Profile = Profile {
         call: ["<|assistant|>·tool·\n·{\"x\":· \"", "\"}"],
         between: "",
     },
-    asked: 8,
+    asked: 6,
     openings: &[
         Opening { pieces: &["<|assistant|>"], next: Next::Message, is_at_beginning: true },
         Opening {

@@ -23,7 +23,7 @@ pub(crate) const PROFILE: Profile = Profile {
         ],
         between: "\n",
     },
-    asked: 12,
+    asked: 15,
     openings: &[
         Opening {
             pieces: &["<|im_start|>", "assistant"],
