@@ -101,12 +101,13 @@ def page(rows, known):
     for name, kind, parser, _ in rows:
         if kind == "fits":
             fits[parser].append(f"`{name}`")
-    lines = [HEAD, "| parser or table | templates that it fits |", "|---|---|"]
+    lines = [HEAD, "<!-- fits -->", "| parser or table | templates that it fits |", "|---|---|"]
     lines += [f"| `{parser}` | {', '.join(fits[parser])} |" for parser in sorted(fits)]
     without = ", ".join(f"`{name}`" for name in sorted(known) if name not in fits)
-    lines += ["", f"None of the packages' templates is that of {without}, or those that are prove nothing (below). Some of these are held against twins of their vendors' (`host/fit/tests/twins`).", ""]
-    lines += ["## What isn't proved", "| template | nearest parser | |", "|---|---|---|"]
+    lines += [f"| {without} | none: the packages have no template of theirs, or one that proves nothing (below); some are held against twins of their vendors' (`host/fit/tests/twins`) |", "<!-- end -->", ""]
+    lines += ["## What isn't proved", "<!-- unproved -->", "| template | nearest parser | |", "|---|---|---|"]
     lines += [f"| `{name}` | {f'`{parser}`' if parser else ''} | {cell(why if why.startswith(kind) else f'{kind}: {why}')} |" for name, kind, parser, why in rows if kind != "fits" and kind not in NOTHING]
+    lines.append("<!-- end -->")
     counts = [sum(kind == nothing for _, kind, _, _ in rows) for nothing in NOTHING]
     lines += ["", f"{counts[1]} other templates show no calls, and {counts[0]} raise for each."]
     return "\n".join(lines) + "\n"

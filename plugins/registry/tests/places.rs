@@ -11,8 +11,13 @@ use registry::{FORMATS, INTERPRETER};
 /// The places, of which a new parser needs each.
 const PLACES: [&str; 2] = ["plugins/registry/Cargo.toml", "plugins/registry/list.rs"];
 /// Records of what was, which nobody must keep up, and which parsers are examples of in prose.
-const RECORDS: [&str; 4] =
-    ["CHANGELOG.md", "docs/bench/README.md", "docs/writing-a-parser.md", "tests/tests/grammars/masks.txt"];
+const RECORDS: [&str; 5] = [
+    "CHANGELOG.md",
+    "docs/bench/README.md",
+    "docs/writing-a-parser.md",
+    "tests/peers/parsers/peers.json",
+    "tests/tests/grammars/masks.txt",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
