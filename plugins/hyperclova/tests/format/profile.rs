@@ -8,10 +8,7 @@ pub(crate) const PROFILE: Profile = Profile {
     writing: Writing {
         prompt: "<|im_start|>assistant",
         answer: ["\n", ""],
-        call: Call::Json([
-            " -> tool/function_call\n[{\"name\": \"f\", \"arguments\": ",
-            "}]<|im_end|>",
-        ]),
+        call: Call::Json([" -> tool/function_call\n[{\"name\": \"f\", \"arguments\": ", "}]<|im_end|>"]),
     },
     grammar: GrammarTraits::USUAL,
     deltas: Deltas {
@@ -25,16 +22,8 @@ pub(crate) const PROFILE: Profile = Profile {
     },
     asked: 15,
     openings: &[
-        Opening {
-            pieces: &["<|im_start|>", "assistant"],
-            next: Next::Elsewhere,
-            is_at_beginning: true,
-        },
-        Opening {
-            pieces: &["<|im_start|>", "assistant\n"],
-            next: Next::Message,
-            is_at_beginning: true,
-        },
+        Opening { pieces: &["<|im_start|>", "assistant"], next: Next::Elsewhere, is_at_beginning: true },
+        Opening { pieces: &["<|im_start|>", "assistant\n"], next: Next::Message, is_at_beginning: true },
         Opening {
             pieces: &["<|im_start|>", "assistant/think\n"],
             next: Next::Reasoning(None),
