@@ -73,11 +73,11 @@ fn format_that_no_table_says_becomes_a_crate() {
     for mark in ["(\"[THINK]\", Mark::Think)", "(\"[CALL]\", Mark::Call)", "(\"[ARGS]\", Mark::Separator)"] {
         assert!(source.contains(mark), "{source}");
     }
-    assert!(source.contains("pub type Mine = Sections<Derived>;"), "{source}");
+    assert!(source.contains("pub type Mine = Sections<MineFormat>;"), "{source}");
     // The crate isn't built by day: the trait that it implements is one of the SDK that comes with it.
     let sdk =
         std::fs::read_to_string(folder.path().join("mine/vendor/sdk/src/sections/mod.rs")).expect("an SDK");
-    assert!(source.contains("impl Format for Derived {") && sdk.contains("pub trait Format {"), "{source}");
+    assert!(source.contains("impl Format for MineFormat {") && sdk.contains("pub trait Format {"), "{source}");
 }
 
 #[test]

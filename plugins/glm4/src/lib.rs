@@ -18,9 +18,9 @@ use parser_sdk::json::{Bare, Call, Name, Object, Progress, Verdict};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 9] = [
-    "<|assistant|>",
     "<think>",
     "</think>",
+    "<|assistant|>",
     "<|observation|>",
     "<|user|>",
     "<|system|>",
@@ -29,7 +29,7 @@ const MARKERS: [&str; 9] = [
     "[gMASK]",
     "<sop>",
 ];
-const THINK: usize = 1;
+const THINK: usize = 0;
 const OBSERVATION: usize = 3;
 /// Markers that end the turn.
 const STOPS: [usize; 3] = [OBSERVATION, 4, 6];

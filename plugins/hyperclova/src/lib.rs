@@ -17,9 +17,9 @@ use header::{Header, THOUGHTS};
 use parser_sdk::json::JsonCalls;
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
-const MARKERS: [&str; 4] = ["<|im_start|>", "<|im_end|>", "<|stop|>", "<|endofturn|>"];
-const MESSAGE: usize = 0;
-const MESSAGE_END: usize = 1;
+const MARKERS: [&str; 4] = ["<|im_end|>", "<|im_start|>", "<|stop|>", "<|endofturn|>"];
+const MESSAGE: usize = 1;
+const MESSAGE_END: usize = 0;
 
 /// Role of the model's messages.
 const ROLE: &str = "assistant";

@@ -89,7 +89,7 @@ use parser_sdk::sections::{Format, Mark, Sections};
 use parser_sdk::{Descriptor, Tools};
 
 /// The parser of one stream.
-pub type {{type}} = Sections<Derived>;
+pub type {{type}} = Sections<{{type}}Format>;
 
 /// Text before a tool's name in a header, and behind it; empty if the header is the name.
 const BEFORE: &str = @BEFORE@;
@@ -97,9 +97,9 @@ const BEHIND: &str = @BEHIND@;
 
 /// The format.
 #[derive(Debug)]
-pub struct Derived;
+pub struct {{type}}Format;
 
-impl Format for Derived {
+impl Format for {{type}}Format {
     const MARKS: &'static [(&'static str, Mark)] = &[
 @MARKS@
     ];

@@ -44,7 +44,7 @@ pub(crate) const PROFILE: Profile = Profile {
         Opening {
             pieces: &["assistant", "<|role_sep|>", "\n", "<think>"],
             next: Next::Reasoning(Some(1)),
-            is_at_beginning: true,
+            is_at_beginning: false,
         },
     ],
     turns: &[CallingTurn {

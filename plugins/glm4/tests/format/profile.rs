@@ -18,8 +18,8 @@ pub(crate) const PROFILE: Profile = Profile {
         Opening { pieces: &["<|assistant|>"], next: Next::Message, is_at_beginning: true },
         Opening {
             pieces: &["<|assistant|>", "\n", "<think>"],
-            next: Next::Reasoning(Some(2)),
-            is_at_beginning: true,
+            next: Next::Reasoning(Some(1)),
+            is_at_beginning: false,
         },
     ],
     turns: &[CallingTurn {

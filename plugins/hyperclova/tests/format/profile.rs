@@ -22,12 +22,12 @@ pub(crate) const PROFILE: Profile = Profile {
     },
     asked: 15,
     openings: &[
-        Opening { pieces: &["<|im_start|>", "assistant"], next: Next::Elsewhere, is_at_beginning: true },
+        Opening { pieces: &["<|im_start|>", "assistant"], next: Next::Message, is_at_beginning: true },
         Opening { pieces: &["<|im_start|>", "assistant\n"], next: Next::Message, is_at_beginning: true },
         Opening {
             pieces: &["<|im_start|>", "assistant/think\n"],
-            next: Next::Reasoning(None),
-            is_at_beginning: true,
+            next: Next::Reasoning(Some(0)),
+            is_at_beginning: false,
         },
     ],
     turns: &[CallingTurn {
