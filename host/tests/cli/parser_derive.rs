@@ -77,7 +77,10 @@ fn format_that_no_table_says_becomes_a_crate() {
     // The crate isn't built by day: the trait that it implements is one of the SDK that comes with it.
     let sdk =
         std::fs::read_to_string(folder.path().join("mine/vendor/sdk/src/sections/mod.rs")).expect("an SDK");
-    assert!(source.contains("impl Format for MineFormat {") && sdk.contains("pub trait Format {"), "{source}");
+    assert!(
+        source.contains("impl Format for MineFormat {") && sdk.contains("pub trait Format {"),
+        "{source}"
+    );
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl Parser for Glm4 {
         self.end(Some(index), true, literal.len(), out);
         match index {
             THINK => self.prose.reasoning(out),
-            0..=6 => {
+            1..=6 => {
                 self.prose.undecided_content(out);
                 self.state = State::Head(String::new());
             }
