@@ -75,7 +75,7 @@ impl Parser for ResponseTemplate {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let table = Table::read(&request.options)?;
+        let table = Table::read(&request.options)?.with_tokens(&request.token_markers);
         let tools = Tools::callable(request);
         Ok(Self {
             region: table.first,
@@ -165,6 +165,8 @@ impl ResponseTemplate {
         } else if self.is_surplus_end(index) {
             out.hiding(literal.len(), |out| self.release_words(out));
             out.drop_all();
+        } else if matches!(self.call, InCall::Lines(_)) && self.closed.is_none() {
+            self.line(&literal, true, out);
         } else {
             self.body(&literal, out);
         }
@@ -178,7 +180,7 @@ impl ResponseTemplate {
             return false;
         }
         let outside = Place { within: Within::Dialect, ..self.place() };
-        if !self.table.announces(outside, marker, false) {
+        if !self.table.ends_strings(outside, marker) {
             return false;
         }
         out.drop(out.held());
@@ -245,6 +247,15 @@ impl ResponseTemplate {
         }
     }
 
+    /// Reads text of a call's lines, which `is_marker` or not, and behind which nothing is held.
+    fn line(&mut self, text: &str, is_marker: bool, out: &mut Output) {
+        if let InCall::Lines(arguments) = &mut self.call
+            && !arguments.read(text, is_marker, out)
+        {
+            self.break_off(0, out);
+        }
+    }
+
     /// Routes text of the current region, behind which nothing is held.
     fn read(&mut self, text: &str, out: &mut Output) {
         match &mut self.call {
@@ -259,11 +270,7 @@ impl ResponseTemplate {
                     out.until_marker(self.prose());
                 }
             }
-            InCall::Lines(arguments) => {
-                if !arguments.read(text, out) {
-                    self.break_off(0, out);
-                }
-            }
+            InCall::Lines(_) => self.line(text, false, out),
             InCall::Dialect(arguments) => {
                 if let Some(read) = arguments.text(text, out) {
                     self.call = InCall::Json(JsonCalls::behind_arguments().in_prose(self.prose()));

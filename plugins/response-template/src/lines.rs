@@ -20,6 +20,8 @@ pub(crate) struct LineArguments {
     place: Place,
     /// The text that is held.
     pending: String,
+    /// Where in it a line ends, if a token ends lines.
+    line_end: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +35,7 @@ enum Place {
 
 impl LineArguments {
     pub(crate) fn new(arguments: ArgumentsWriter, spelling: Lines) -> Self {
-        Self { arguments, spelling, place: Place::Key, pending: String::new() }
+        Self { arguments, spelling, place: Place::Key, pending: String::new(), line_end: None }
     }
 
     /// Whether the next byte is in a value, or between lines.
@@ -46,8 +48,11 @@ impl LineArguments {
         self.place == Place::Key && self.pending.trim().is_empty() && self.arguments.has_begun()
     }
 
-    /// Reads `text`, behind which nothing is held. Returns whether it belongs to lines with keys.
-    pub(crate) fn read(&mut self, text: &str, out: &mut Output) -> bool {
+    /// Reads `text`, which `is_marker` or not, and behind which nothing is held. Returns whether it
+    /// belongs to lines with keys.
+    pub(crate) fn read(&mut self, text: &str, is_marker: bool, out: &mut Output) -> bool {
+        let ends_line = is_marker && text == self.spelling.line;
+        self.line_end = ends_line.then_some(self.pending.len());
         self.pending.push_str(text);
         loop {
             let goes_on = match self.place {
@@ -81,7 +86,7 @@ impl LineArguments {
     /// Reads a key. Returns whether more can be read, and nothing if there are words without a key.
     fn key(&mut self, out: &mut Output) -> Option<bool> {
         let Lines { line, key, .. } = &self.spelling;
-        let (line_at, key_at) = (self.pending.find(line), self.pending.find(key));
+        let (line_at, key_at) = (self.line_at(), self.pending.find(key));
         let (line, key) = (line.len(), key.len());
         match (line_at, key_at) {
             (_, Some(at)) if line_at.is_none_or(|line_at| at < line_at) => {
@@ -102,17 +107,17 @@ impl LineArguments {
     }
 
     fn value(&mut self, has_begun: bool, out: &mut Output) -> bool {
-        if let Some(at) = self.pending.find(&self.spelling.line) {
+        if let Some(at) = self.line_at() {
             let behind = self.pending.split_off(at + self.spelling.line.len());
             self.write(at, has_begun, out);
             self.arguments.end(behind.len(), out);
-            (self.pending, self.place) = (behind, Place::Key);
+            (self.pending, self.place, self.line_end) = (behind, Place::Key, None);
             return true;
         }
         self.write(self.certain(), has_begun, out);
         if self.pending.len() > KEY {
             out.take(Route::Value, self.pending.len());
-            self.pending.clear();
+            self.take(self.pending.len());
         }
         false
     }
@@ -125,17 +130,31 @@ impl LineArguments {
         let value = if self.spelling.trims { text[begin..].trim_end().len() } else { bytes - begin };
         out.drop(begin);
         out.take(Route::Value, value);
-        self.pending.drain(..begin + value);
+        self.take(begin + value);
         self.place = Place::Value { has_begun: has_begun || value > 0 };
     }
 
     fn drop(&mut self, bytes: usize, out: &mut Output) {
         out.drop(bytes);
+        self.take(bytes);
+    }
+
+    /// Takes the first `bytes` pending bytes, which were routed.
+    fn take(&mut self, bytes: usize) {
         self.pending.drain(..bytes);
+        self.line_end = self.line_end.and_then(|at| at.checked_sub(bytes));
+    }
+
+    /// Where the first line ends, if it does: what looks like a token is text.
+    fn line_at(&self) -> Option<usize> {
+        if self.spelling.is_token { self.line_end } else { self.pending.find(&self.spelling.line) }
     }
 
     /// Number of pending bytes that can't belong to the end of the line.
     fn certain(&self) -> usize {
+        if self.spelling.is_token {
+            return self.pending.len();
+        }
         let starts = self.spelling.line.char_indices().rev().map(|(at, _)| &self.spelling.line[..at]);
         let part = starts.map(|start| if self.pending.ends_with(start) { start.len() } else { 0 }).max();
         self.pending.len() - part.unwrap_or_default()

@@ -49,7 +49,7 @@ impl Table {
             return match content {
                 "json" => Ok(self.dialect(args)?.unwrap_or(Kind::Named(None))),
                 _ if is_dialect => Err("unquoted_keys and string_delims are of content 'json'".into()),
-                "kv-lines" => lines(args),
+                "kv-lines" => self.lines(args),
                 _ => Ok(Kind::Named(Some(self.written_parameter(args)?))),
             };
         }
@@ -134,24 +134,27 @@ impl Table {
         parameter.ends.append(&mut ends);
         Ok(())
     }
+
+    /// Reads how arguments are written as lines. What ends a line is a marker, which no value in a
+    /// grammar spells.
+    fn lines(&mut self, args: &Json) -> Result<Kind, String> {
+        check_value_parser(args)?;
+        let [line, key] = [("line_sep", "\n"), ("kv_sep", ":")].map(|(key, usual)| match args.text(key)? {
+            Some("") => Err([key, " can't be empty"].concat()),
+            text => Ok(text.unwrap_or(usual).to_owned()),
+        });
+        let (line, key) = (line?, key?);
+        self.markers.whole(&line);
+        let trims = args.get("strip") != Some(&Json::Bool(false));
+        Ok(Kind::Lines(Lines { line, is_token: false, key, trims }))
+    }
 }
 
-/// Reads how arguments are written as lines.
-fn lines(args: &Json) -> Result<Kind, String> {
-    check_value_parser(args)?;
-    let [line, key] = [("line_sep", "\n"), ("kv_sep", ":")].map(|(key, usual)| match args.text(key)? {
-        Some("") => Err([key, " can't be empty"].concat()),
-        text => Ok(text.unwrap_or(usual).to_owned()),
-    });
-    let trims = args.get("strip") != Some(&Json::Bool(false));
-    Ok(Kind::Lines(Lines { line: line?, key: key?, trims }))
-}
-
-/// Checks that values are text, or JSON: both are typed by the tool's schema.
+/// Checks that values are plain: the tool's schema types them all.
 fn check_value_parser(args: &Json) -> Result<(), String> {
     let parser = args.get("value_parser").and_then(|parser| parser.get("name")?.as_text()).unwrap_or("text");
     match parser {
-        "text" | "json" => Ok(()),
+        "text" | "json" | "int" | "float" | "bool" => Ok(()),
         _ => Err(["value_parser '", parser, "' can't be streamed"].concat()),
     }
 }

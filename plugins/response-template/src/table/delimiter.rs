@@ -21,6 +21,23 @@ pub(crate) struct Delimiter {
     pub(crate) pattern: Pattern,
 }
 
+impl Delimiter {
+    /// The literal text of the pattern.
+    pub(super) fn text(&self) -> String {
+        self.pattern.0.iter().map(Piece::literal).collect()
+    }
+}
+
+/// Whether a region is open when the message begins.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    Closed,
+    /// `^`.
+    Open,
+    /// `(?=.*?TEXT)`: if this text comes.
+    OpenIf(String),
+}
+
 /// The markers that a format's delimiters need.
 #[derive(Debug, Default)]
 pub(crate) struct Markers(pub(crate) Vec<Arc<str>>);
@@ -95,18 +112,26 @@ impl Markers {
         }
     }
 
-    /// The delimiters that a regular expression describes, one per alternative, and whether an
-    /// alternative is `^`, the beginning of the text. White space at both ends and unnamed runs at
-    /// the beginning are left out.
+    /// The delimiters that a regular expression describes, one per alternative, and where the
+    /// region is open at the beginning. White space at both ends and unnamed runs at the beginning
+    /// are left out.
     ///
     /// # Errors
     /// The construct that can't be decided as text arrives.
-    pub(crate) fn regex(&mut self, regex: &str) -> Result<(Vec<Delimiter>, bool), String> {
-        let (mut delimiters, mut begins) = (Vec::new(), false);
+    pub(crate) fn regex(&mut self, regex: &str) -> Result<(Vec<Delimiter>, Beginning), String> {
+        let (mut delimiters, mut beginning) = (Vec::new(), Beginning::Closed);
         for Pattern(mut pieces) in parse(regex)? {
-            begins |= pieces == [Piece::Edge('^')];
-            if matches!(pieces[..], [Piece::Edge(_)]) {
-                continue;
+            match &mut pieces[..] {
+                [Piece::Edge('^')] => {
+                    beginning = Beginning::Open;
+                    continue;
+                }
+                [Piece::Ahead(text)] => {
+                    beginning = Beginning::OpenIf(std::mem::take(text));
+                    continue;
+                }
+                [Piece::Edge(_)] => continue,
+                _ => {}
             }
             let is_before =
                 |piece: &&Piece| matches!(piece, Piece::Space | Piece::Run(Run { group: None, .. }));
@@ -115,7 +140,7 @@ impl Markers {
                 .truncate(pieces.iter().rposition(|piece| *piece != Piece::Space).map_or(0, |last| last + 1));
             delimiters.push(self.delimiter(&pieces)?);
         }
-        Ok((delimiters, begins))
+        Ok((delimiters, beginning))
     }
 
     /// A delimiter that is one marker, even if `text` contains several possible tokens.
@@ -154,8 +179,8 @@ fn check(pieces: &[Piece]) -> Result<(), String> {
     if matches!(pieces.last(), Some(Piece::Run(Run { is_lazy: true, .. }))) {
         return Err("a lazy run at the end of a pattern takes nothing".into());
     }
-    if pieces.iter().any(|piece| matches!(piece, Piece::Edge(_))) {
-        return Err("`^` and `$` can't be part of a longer pattern".into());
+    if pieces.iter().any(|piece| matches!(piece, Piece::Edge(_) | Piece::Ahead(_))) {
+        return Err("`^`, `$` and `(?=` can't be part of a longer pattern".into());
     }
     let never = pieces.windows(3).any(|three| match three {
         [Piece::Literal(before), Piece::Boundary, Piece::Literal(behind)] => {

@@ -130,8 +130,10 @@ pub(crate) struct Parameter {
 /// Spelling of arguments as lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines {
-    /// What ends a line.
+    /// What ends a line: a marker.
     pub(crate) line: String,
+    /// Whether that is a token of the model.
+    pub(crate) is_token: bool,
     /// What stands behind a key.
     pub(crate) key: String,
     /// Whether white space around keys and values is markup.
@@ -155,6 +157,20 @@ impl Kind {
 }
 
 impl Table {
+    /// The table where these markers are tokens.
+    pub(crate) fn with_tokens(mut self, tokens: &[u32]) -> Self {
+        let is_token = |literal: &str| {
+            let mut indices = (0..).zip(&self.markers.0).filter(|(_, marker)| ***marker == *literal);
+            indices.any(|(index, _)| tokens.contains(&index))
+        };
+        for field in &mut self.fields {
+            if let Kind::Lines(lines) = &mut field.kind {
+                lines.is_token = is_token(&lines.line);
+            }
+        }
+        self
+    }
+
     /// The marker that ends this field and no other, if one does.
     fn own_end(&self, index: usize) -> Option<usize> {
         let [Delimiter { trigger, .. }] = &self.fields[index].close[..] else { return None };

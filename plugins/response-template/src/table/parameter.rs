@@ -7,7 +7,7 @@ impl Parameter {
     pub(super) fn has_any_keys(&self) -> bool {
         let is_fit = |piece: &Piece| match piece {
             Piece::Run(Run { except, class, .. }) => {
-                *class != Class::Word
+                !matches!(class, Class::Word | Class::Only)
                     && except.chars().all(|char| "<>=\"".contains(char) || char.is_whitespace())
             }
             _ => true,
@@ -18,7 +18,7 @@ impl Parameter {
     /// Ends that hold no other one: a value that spells none of them spells no end.
     pub(super) fn least_ends(&self) -> impl Iterator<Item = &Delimiter> {
         let holds = move |end: &Delimiter, other: &Delimiter| {
-            text(other).len() < text(end).len() && text(end).contains(&text(other))
+            other.text().len() < end.text().len() && end.text().contains(&other.text())
         };
         self.ends.iter().filter(move |end| !self.ends.iter().any(|other| holds(end, other)))
     }
@@ -26,11 +26,7 @@ impl Parameter {
     /// The end of a value that has a line of its own.
     pub(super) fn end_of_line(&self) -> &Delimiter {
         let first = &self.ends[0];
-        let own = ["\n", &text(first)].concat();
-        self.ends.iter().find(|end| text(end) == own).unwrap_or(first)
+        let own = ["\n", &first.text()].concat();
+        self.ends.iter().find(|end| end.text() == own).unwrap_or(first)
     }
-}
-
-fn text(delimiter: &Delimiter) -> String {
-    delimiter.pattern.0.iter().map(Piece::literal).collect()
 }

@@ -27,6 +27,8 @@ pub(crate) enum Piece {
     Gap,
     /// `^` or `$`.
     Edge(char),
+    /// `(?=.*?TEXT)`: this text comes.
+    Ahead(String),
     /// `\b`: a word ends or begins here.
     Boundary,
     /// Characters of one class.
@@ -40,6 +42,8 @@ pub(crate) struct Run {
     pub(crate) except: String,
     /// Which other characters end it.
     pub(crate) class: Class,
+    /// Ranges of characters that a class has.
+    pub(crate) only: Vec<(char, char)>,
     /// Whether it takes as little as it can.
     pub(crate) is_lazy: bool,
     /// Whether it has a character at least.
@@ -55,8 +59,10 @@ pub(crate) enum Class {
     Any,
     /// All but white space (`\S`).
     NoSpace,
-    /// Letters, digits and `_` (`\w`).
+    /// Letters, digits, `_` (`\w`), and those of [`Run::only`].
     Word,
+    /// Those of [`Run::only`].
+    Only,
 }
 
 /// Result of comparing text with a pattern.
@@ -127,7 +133,7 @@ fn matches<'a>(pieces: &[Piece], text: &'a str, at: usize, fits: Fits) -> Match<
     let read = match piece {
         Piece::Literal(literal) if rest.starts_with(literal.as_str()) => literal.len(),
         Piece::Literal(literal) if literal.starts_with(rest) => return Match::Partial(Wait::Byte),
-        Piece::Literal(_) | Piece::Edge(_) => return Match::No,
+        Piece::Literal(_) | Piece::Edge(_) | Piece::Ahead(_) => return Match::No,
         Piece::Boundary => {
             let Some(next) = rest.chars().next() else { return Match::Partial(Wait::Byte) };
             if text[..at].chars().next_back().is_some_and(is_word) == is_word(next) {
@@ -208,10 +214,12 @@ impl Run {
     }
 
     pub(super) fn takes(&self, char: char) -> bool {
+        let is_named = || self.only.iter().any(|(from, to)| (from..=to).contains(&&char));
         let is_in = match self.class {
             Class::Any => true,
             Class::NoSpace => !char.is_whitespace(),
-            Class::Word => is_word(char),
+            Class::Word => is_word(char) || is_named(),
+            Class::Only => is_named(),
         };
         // No name or key has the beginning of a tag in it.
         let is_tag = self.group.is_some() && char == '<';

@@ -3,6 +3,7 @@
 
 use parser_sdk::Trim;
 
+use super::delimiter::Beginning;
 use super::json::Json;
 use super::tokens::is_token;
 use super::{Class, Delimiter, Field, Kind, Pattern, Piece, Run, Table, parse};
@@ -33,6 +34,8 @@ const ARGS: [&str; 9] = [
     "line_sep",
     "kv_sep",
 ];
+/// Contents that are text of the answer: a number stays as the model wrote it.
+const TEXTS: [&str; 4] = ["text", "int", "float", "bool"];
 /// Contents that calls may have.
 const CALLS: [&str; 4] = ["json", "xml-inline", "kv-lines", "python-call-list"];
 
@@ -86,16 +89,29 @@ impl Table {
         if *args != Json::Null {
             args.known(&ARGS)?;
         }
-        let (open, begins) = self.delimiters(field, "open", "open_pattern")?;
+        let (open, beginning) = self.delimiters(field, "open", "open_pattern")?;
         let (close, _) = self.delimiters(field, "close", "close_pattern")?;
+        // Text is the region's until its close comes; that none will isn't known before the end.
+        if let Beginning::OpenIf(text) = &beginning
+            && !close.iter().any(|close| close.text().starts_with(text.as_str()))
+        {
+            return Err(
+                "open_pattern: `(?=` of text that isn't the field's close can't be decided as text arrives"
+                    .into(),
+            );
+        }
+        let begins = beginning != Beginning::Closed;
         let strip = args.get("strip") != Some(&Json::Bool(false));
-        let (content, transform) = (field.text("content")?.unwrap_or("text"), field.get("transform"));
+        let content = field.text("content")?.unwrap_or("text");
+        // The content itself is what a text is without a transform.
+        let is_identity = |transform: &&Json| transform.as_text() == Some("{content}");
+        let transform = field.get("transform").filter(|transform| !is_identity(transform));
         let kind = match (name, content, transform) {
-            ("content", "text", None) => {
+            ("content", content, None) if TEXTS.contains(&content) => {
                 self.trim.content = strip;
                 Kind::Content
             }
-            ("thinking" | "reasoning" | "reasoning_content", "text", None) => {
+            ("thinking" | "reasoning" | "reasoning_content", content, None) if TEXTS.contains(&content) => {
                 self.trim.reasoning = strip;
                 Kind::Reasoning
             }
@@ -187,14 +203,13 @@ impl Table {
         Ok(())
     }
 
-    /// The delimiters that open or close a field, and whether the beginning of the message is one
-    /// of them.
+    /// The delimiters that open or close a field, and whether its region is open at the beginning.
     fn delimiters(
         &mut self,
         field: &Json,
         literal: &str,
         pattern: &str,
-    ) -> Result<(Vec<Delimiter>, bool), String> {
+    ) -> Result<(Vec<Delimiter>, Beginning), String> {
         match (field.texts(literal)?, field.text(pattern)?) {
             (Some(_), Some(_)) => Err(["give either ", literal, " or ", pattern].concat()),
             (None, Some(regex)) => {
@@ -204,7 +219,7 @@ impl Table {
                 let texts = texts.unwrap_or_default();
                 let delimiters =
                     texts.iter().map(|text| self.markers.literal(text)).collect::<Result<_, _>>();
-                Ok((delimiters?, false))
+                Ok((delimiters?, Beginning::Closed))
             }
         }
     }

@@ -4,7 +4,7 @@ use parser_sdk::json::escape;
 
 use super::tokens::parts;
 use super::writer::{CALLS, Writer};
-use super::{Class, Delimiter, Field, Parameter, Pattern, Piece, Run};
+use super::{Class, Delimiter, Field, Lines, Parameter, Pattern, Piece, Run};
 
 /// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for
 /// 512, white space included.
@@ -27,6 +27,38 @@ impl Writer<'_> {
         self.line("json: $ $ value $ gap?", &[&key, before, &line]);
     }
 
+    /// Arguments as lines.
+    pub(super) fn lines(&mut self, field: &Field, lines: &Lines) {
+        let mut ends = self.table.triggers(&[&field.close]);
+        ends.extend(self.index(&lines.line));
+        self.markers("value", &ends);
+        let mut class = String::new();
+        lines.key.chars().next().into_iter().for_each(|char| push_escaped(char, &mut class));
+        self.line(r"%key 64 /[^\s<>=$]/", &[&class]);
+        let behind_key = [lines.key.as_str(), if lines.trims { " " } else { "" }].concat();
+        let end = self.marker(&lines.line);
+        self.line("parameter: key $ value $", &[&literal(&behind_key), &end]);
+    }
+
+    /// Arguments in a dialect of JSON.
+    pub(super) fn dialect(&mut self, field: &Field, bare_keys: bool, strings: &[(Delimiter, Delimiter)]) {
+        let key = if bare_keys { "key" } else { "json_key" };
+        self.line("pair: $ \": \" value", &[key]);
+        self.text.push_str("object: \"{\" members \"}\"\nlist: \"[\" items \"]\"\n");
+        if bare_keys {
+            self.text.push_str("%key 256 /[\\p{Alphabetic}\\p{N}_]/\n");
+        }
+        if let [(open, close), ..] = strings {
+            let closes: Vec<usize> = strings.iter().map(|(_, close)| close.trigger).collect();
+            let ends = [self.table.triggers(&[&field.close]), closes].concat();
+            self.markers("value", &ends);
+            let [mut before, mut behind] = <[String; 2]>::default();
+            self.pattern(&open.pattern, "", &mut before);
+            self.pattern(&close.pattern, "", &mut behind);
+            self.line("string: $ chars $", &[&before, &behind]);
+        }
+    }
+
     /// The names that the parser finds in all of these delimiters.
     pub(super) fn names(&mut self, opens: &[Delimiter]) {
         let (mut most, mut classes) = (NAMED, String::new());
@@ -35,12 +67,18 @@ impl Writer<'_> {
             let length: usize = pieces.iter().map(|piece| piece.literal().len()).sum();
             most = most.min(NAMED.saturating_sub(length));
             let group = pattern.group_at().and_then(|at| pieces[at..].split_first());
-            let Some((Piece::Run(Run { except, class, .. }), behind)) = group else {
+            let Some((Piece::Run(Run { except, class, only, .. }), behind)) = group else {
                 continue;
             };
             classes.push_str(if classes.is_empty() { "" } else { "&&" });
-            if *class == Class::Word {
-                classes.push_str(r"[\p{Alphabetic}\p{N}_]");
+            if matches!(class, Class::Word | Class::Only) {
+                classes.push_str(if *class == Class::Word { r"[\p{Alphabetic}\p{N}_" } else { "[" });
+                for &(from, to) in only {
+                    push_escaped(from, &mut classes);
+                    classes.push('-');
+                    push_escaped(to, &mut classes);
+                }
+                classes.push(']');
                 continue;
             }
             // What follows the name ends it, and so does a line.
@@ -82,10 +120,14 @@ impl Writer<'_> {
 
     /// The marker that is this text, or the text itself.
     fn marker(&self, text: &str) -> String {
-        match self.table.markers.0.iter().position(|marker| **marker == *text) {
+        match self.index(text) {
             Some(index) => ["marker_", &index.to_string()].concat(),
             None => literal(text),
         }
+    }
+
+    fn index(&self, text: &str) -> Option<usize> {
+        self.table.markers.0.iter().position(|marker| **marker == *text)
     }
 
     /// Appends a pattern as a Lark expression, with `group` in place of the pattern's group.
@@ -106,7 +148,10 @@ impl Writer<'_> {
                 Piece::Run(Run { group: Some(_), .. }) => word(group),
                 // A counter, of which the pattern wants a character at least.
                 Piece::Run(run) if run.is_some && run.takes('0') => word("\"0\""),
-                Piece::Run(_) | Piece::Gap | Piece::Edge(_) | Piece::Boundary => {}
+                Piece::Run(Run { is_some: true, only, .. }) => {
+                    only.first().into_iter().for_each(|(char, _)| word(&literal(&char.to_string())));
+                }
+                Piece::Ahead(_) | Piece::Run(_) | Piece::Gap | Piece::Edge(_) | Piece::Boundary => {}
             }
         }
         if matches!(pattern.0.last(), Some(Piece::Run(_))) {

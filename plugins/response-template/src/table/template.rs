@@ -152,25 +152,33 @@ impl Writer<'_> {
         let Some(field) = self.table.fields.iter().find(|field| !field.kind.is_text()) else {
             return self.refuse(&CALLS, "the table has no calls");
         };
-        let group = if matches!(field.kind, Kind::Named(_)) { "name" } else { "" };
+        let is_in_head = matches!(field.kind, Kind::Named(_) | Kind::Lines(_) | Kind::Dialect { .. });
+        let group = if is_in_head { "name" } else { "" };
         let (open, close) = (self.any(&field.open, group), self.any(&field.close, ""));
         let mut more = "between";
         match &field.kind {
-            Kind::Objects { path, .. } if !path.is_empty() => {
-                self.refuse(&CALLS, "calls inside another object can't be described");
+            Kind::Dialect { bare_keys, strings } => {
+                self.line("call: ($) gap? arguments gap? ($)", &[&open, &close]);
+                self.names(&field.open);
+                self.dialect(field, *bare_keys, strings);
             }
-            Kind::Dialect { .. } => self.refuse(&CALLS, "arguments in a dialect of JSON can't be described"),
-            Kind::Lines(_) => self.refuse(&CALLS, "arguments in lines can't be described"),
+            Kind::Lines(lines) => {
+                self.line("call: ($) parameters ($)", &[&open, &close]);
+                self.names(&field.open);
+                self.lines(field, lines);
+            }
             Kind::Python => {
                 more = "\", \"";
                 self.line("section: ($) gap? \"[\" calls \"]\" gap? ($)", &[&open, &close]);
                 self.text.push_str(PYTHON);
             }
-            Kind::Objects { name, arguments, listed, .. } => {
+            Kind::Objects { path, name, arguments, listed } => {
+                let around: String = path.iter().map(|key| filled("{$: ", &[&literal(key)])).collect();
                 let (name, arguments) = (literal(name), literal(arguments));
-                let (head, then) =
-                    (literal(&filled("{$: ", &[&name])), literal(&filled(", $: ", &[&arguments])));
-                let object = filled("$ json_name $ arguments \"}\"", &[&head, &then]);
+                let head = literal(&filled("${$: ", &[&around, &name]));
+                let then = literal(&filled(", $: ", &[&arguments]));
+                let end = literal(&"}".repeat(path.len() + 1));
+                let object = filled("$ json_name $ arguments $", &[&head, &then, &end]);
                 if *listed {
                     more = "gap? \",\" gap?";
                     self.line("section: ($) gap? \"[\" gap? calls gap? \"]\" gap? ($)", &[&open, &close]);
@@ -190,7 +198,7 @@ impl Writer<'_> {
             Kind::Content | Kind::Reasoning => {}
         }
         let ends = self.table.triggers(&[]);
-        if !matches!(field.kind, Kind::Named(Some(_))) && !ends.is_empty() {
+        if !matches!(field.kind, Kind::Named(Some(_)) | Kind::Lines(_)) && !ends.is_empty() {
             self.markers("tokens", &ends);
         }
         if !field.repeats && !matches!(field.kind, Kind::Python | Kind::Objects { listed: true, .. }) {

@@ -102,6 +102,15 @@ impl Table {
         announces
     }
 
+    /// Whether a marker begins a delimiter that counts at `place`, other than that of a string.
+    pub(crate) fn ends_strings(&self, place: Place, marker: usize) -> bool {
+        let mut ends = false;
+        self.watched(place, &mut |meaning, delimiter, _| {
+            ends |= delimiter.trigger == marker && !matches!(meaning, Meaning::StringOpen(_));
+        });
+        ends
+    }
+
     /// Spelling of parameters in a region, if there are any.
     pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {

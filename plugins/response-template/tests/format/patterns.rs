@@ -57,6 +57,17 @@ fn a_run_ends_where_the_rest_of_the_pattern_matches() {
 }
 
 #[test]
+fn groups_classes_and_optional_characters() {
+    let open = r"<call(?:ed(?: by(?: me)?)?)?>x?(?P<name>[\w.-]+):[\d]+<sep>";
+    for head in ["<call>add:1", "<called>add:1", "<called by>xadd:12", "<called by me>add:0"] {
+        assert!(is_call(open, &format!("{head}<sep>")), "{head}");
+    }
+    for head in ["<caller>add:1", "<call>add:", "<call>add:x", "<call>xxadd:1", "<called me>add:1"] {
+        assert!(!is_call(open, &format!("{head}<sep>")), "{head}");
+    }
+}
+
+#[test]
 fn a_run_without_a_name_takes_one_word() {
     let open = "<call>[^<]*<name>(?P<name>[^<]+)<sep>";
     assert!(is_call(open, "<call> x1 <name>add<sep>"));

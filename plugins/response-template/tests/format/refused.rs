@@ -53,7 +53,7 @@ fn unknown_versions_and_keys() {
 fn fields_and_contents_without_a_place() {
     assert!(field("citations", &json!({"open": "<c>", "close": "</c>"})).contains("field 'citations'"));
     assert!(field("thinking", &json!({"close": "</t>"})).contains("open"));
-    for content in ["int", "json", "kv-lines"] {
+    for content in ["json", "kv-lines"] {
         let error = field("thinking", &json!({"open": "<t>", "close": "</t>", "content": content}));
         assert!(error.contains(content), "{error}");
     }
@@ -85,14 +85,19 @@ fn transforms_that_name_no_name_and_arguments() {
 #[test]
 fn regular_expressions_that_need_what_comes_later() {
     for (regex, construct) in [
-        ("(?=.*?</think>)", "(?="),
+        ("(?=.*?</thought>)", "(?="),
+        ("(?=x|y)", "(?="),
+        ("<think>(?=.*?</think>)", "(?="),
         ("<think>(?!x)", "(?!"),
         ("<a>.*<b>", "`.*`"),
         ("<a>x+<b>", "`x+`"),
         (r"<a>\d<b>", r"`\d`"),
+        ("<a>[b-a]+<b>", "range"),
+        (r"<a>[\S]+<b>", r"`[\S`"),
         (r"<a>\B", r"`\B`"),
         ("<a>[xy]<b>", "`[`"),
-        ("<a>(?:x(?:y|z))", "group inside"),
+        ("<a>(((((((((x)))))))))", "group inside"),
+        ("<a>(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)", "64 alternatives"),
         ("<a>(?:x", "group"),
         (r"\s*", "literal"),
         (r"<a>x{2}", "`{`"),
@@ -116,8 +121,9 @@ fn parameters_that_are_not_elements() {
     assert!(xml(json!({"tag_pattern": r"<(?P<key>\w+)>"})).contains("'value'"));
     assert!(xml(json!({"tag_pattern": r"<a>(?P<value>.*?)</a>"})).contains("'key'"));
     assert!(xml(json!({"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)"})).contains("follow the value"));
-    let args = json!({"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)</>", "value_parser": {"name": "int"}});
-    assert!(xml(args).contains("'int'"));
+    let args =
+        json!({"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)</>", "value_parser": {"name": "xml-inline"}});
+    assert!(xml(args).contains("'xml-inline'"));
 }
 
 #[test]
