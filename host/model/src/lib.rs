@@ -74,7 +74,7 @@ pub use reasoning_stop::{NotStopped, ReasoningStop};
 pub use runner::{RunnerOptions, load_runner};
 pub use served::{EffortLevel, Efforts, Model, Written, WrittenParser};
 pub use shared::SharedOptions;
-pub use shipped::{find_parser, shipped_parsers, table_of, tables};
+pub use shipped::{TABLE_PARSER, find_parser, shipped_parsers, table_of, tables};
 pub use source::EngineChoice;
 pub use template_files::TemplateFiles;
 pub use tokenize::{Tokenized, TokenizerInfo};

@@ -25,7 +25,8 @@ macro_rules! registry {
             &[$(($table, include_str!(concat!("../tables/", $table, ".json")))),*];
 
         /// Name of the parser that reads tables.
-        pub(super) const TABLE_PARSER: &str = $reader_name;
+        /// Name of the parser that reads tables.
+        pub const TABLE_PARSER: &str = $reader_name;
     };
 }
 

@@ -63,6 +63,14 @@ impl TableSource {
         self.read().is_ok_and(|table| table.markers.iter().all(|marker| shows(marker)))
     }
 
+    /// The table itself, as it is written.
+    ///
+    /// # Errors
+    /// The file is no table.
+    pub fn template(&self) -> Result<String, LoadProblem> {
+        Ok(self.read()?.response_template.get().to_owned())
+    }
+
     /// `options` with the table, unless they have one already.
     pub(super) fn options(&self, options: &[(String, String)]) -> Result<Vec<(String, String)>, LoadProblem> {
         let mut all = options.to_vec();

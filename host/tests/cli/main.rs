@@ -25,6 +25,7 @@ mod parser_fit;
 mod parser_fit_material;
 mod parser_fit_traps;
 mod parser_new;
+mod parser_template;
 mod pseudo_terminal;
 mod records;
 mod refusals;

@@ -26,15 +26,19 @@ pub struct Cases {
     pub missed: Vec<String>,
 }
 
-/// Cases that show what the template writes, as the parser reads it.
+/// Cases that show what the template writes, as the parser with these options reads it.
 ///
 /// # Errors
 /// The template or the parser can't be used.
-pub fn cases(files: &TemplateFiles, source: &dyn ParserSource) -> Result<Cases, String> {
+pub fn cases(
+    files: &TemplateFiles,
+    source: &dyn ParserSource,
+    options: &[(String, String)],
+) -> Result<Cases, String> {
     let turns = Turns::new(files)?;
-    let subject = source.load(&[])?;
+    let subject = source.load(options)?;
     let markers = &subject.descriptor().markers;
-    let played = Played { source, options: &[], markers };
+    let played = Played { source, options, markers };
     let mut cases = Cases::default();
     for probe in probes(markers).into_iter().chain(extra_probes()) {
         let Ok(turn) = turns.write(&probe) else { continue };
@@ -101,7 +105,7 @@ fn items(played: &Played, probe: &Probe, case: &Value) -> Result<Vec<CaseItem>, 
 
 /// The case without empty options.
 fn tidied(mut case: Value) -> Value {
-    if let Some(case) = case.as_object_mut() {
+    if let Some(case) = case.as_object_mut().filter(|case| case["options"] == json!({})) {
         case.shift_remove("options");
     }
     case

@@ -61,6 +61,41 @@ pub(super) fn check(recordings: &[&Recording], source: &dyn ParserSource, seed: 
     }
 }
 
+/// Cases for a parser that has none, with these options: a turn of text behind a generation prompt,
+/// and one of each grammar. What they expect is what the parser makes of them; that this is what the
+/// request demands, the property `grammar` says.
+///
+/// # Errors
+/// The parser can't be used with these options. The message has one line.
+pub fn walked_cases(
+    source: &dyn ParserSource,
+    options: &[(String, String)],
+    prompt: &str,
+    seed: u64,
+) -> Result<Vec<Recording>, String> {
+    let options: std::collections::BTreeMap<_, _> = options.iter().cloned().collect();
+    let text = json!({ "options": options, "generation_prompt": prompt, "chunks": ["A"] });
+    let expected = |case: &Recording| Recording::parse(&case.name, &case.raw.to_string(), source);
+    let first = Recording::parse("text", &text.to_string(), source)?;
+    let mut cases = vec![expected(&first)?];
+    let descriptor = first.subject.descriptor();
+    let Some(template) = &descriptor.grammar else { return Ok(cases) };
+    let template =
+        GrammarTemplate::parse(template, &descriptor.markers).map_err(|error| error.to_string())?;
+    for mode in [MarkerMode::Id, MarkerMode::Text] {
+        for (request, demand) in &samples::all() {
+            let walks = Walks { source, first: &first, request, demand, mode, seed };
+            let Ok(walker) = walks.walker(&template) else { continue };
+            let Some(mut walker) = walker.opened(prompt) else { continue };
+            let pieces = walker.walk(seed)?;
+            let name = format!("{request} {}", walks.mode_name()).replace(',', "").replace(' ', "_");
+            let case = walks.case(&name, prompt, &pieces);
+            cases.push(expected(&Recording::parse(&name, &case.to_string(), source)?)?);
+        }
+    }
+    Ok(cases)
+}
+
 /// Why a request has no grammar to walk through.
 enum Refusal {
     /// The format, or its template, refuses the request.

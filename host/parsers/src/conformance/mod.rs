@@ -41,11 +41,12 @@ pub mod walk;
 pub use crate::trace::{CallInput, ParserCall};
 pub use cost::{Cost, cost};
 pub use demanded::{TextJudge, satisfies};
+pub use grammars::walked_cases;
 pub use play::{Outcome, play_case};
 pub use recording::Recording;
 pub use report::{Failure, Finding, Property, Report};
 pub use subject::{Measures, ParserSource, Sandboxed, Start, Subject, TurnCheck};
-pub use suite::test;
+pub use suite::{test, test_recordings};
 pub use trace::{TracedStep, trace};
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ impl Recording {
         &self.subject.descriptor().markers
     }
 
+    /// The case as a file has it.
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+
     /// The case with every marker as a token.
     pub(super) fn by_tokens(&self) -> Self {
         let markers = self.markers();

@@ -24,21 +24,32 @@ const GROWN: usize = 2;
 /// A case or the parser can't be used, or there is no case. The message has one line.
 pub fn test(files: &[PathBuf], source: &dyn ParserSource, seed: u64) -> Result<Report, String> {
     let load = |file: &PathBuf| Recording::load(file, source);
-    let recordings: Vec<Recording> = files.iter().map(load).collect::<Result<_, _>>()?;
+    test_recordings(&files.iter().map(load).collect::<Result<Vec<_>, _>>()?, source, seed)
+}
+
+/// Checks every property over these cases, which are of this source.
+///
+/// # Errors
+/// Those of [`test()`].
+pub fn test_recordings(
+    recordings: &[Recording],
+    source: &dyn ParserSource,
+    seed: u64,
+) -> Result<Report, String> {
     let Some(first) = recordings.first() else { return Err("no cases: nothing can be shown".to_owned()) };
-    let checked = in_parallel(&recordings, |recording| {
+    let checked = in_parallel(recordings, |recording| {
         let mut tally = Tally::default();
         let stretches = properties::check(recording, seed, &mut tally);
         (tally, stretches)
     });
     let (tallies, stretches): (Vec<Tally>, Vec<Vec<Stretch>>) = checked.into_iter().unzip();
-    let chosen = longest(&recordings, &stretches, GROWN);
+    let chosen = longest(recordings, &stretches, GROWN);
     let grown = in_parallel(&chosen, |(recording, stretch)| {
         let mut tally = Tally::default();
         growth::check(recording, stretch, &mut tally);
         tally
     });
-    let walked = in_parallel(&by_subject(&recordings), |recordings| {
+    let walked = in_parallel(&by_subject(recordings), |recordings| {
         let mut tally = Tally::default();
         grammars::check(recordings, source, seed, &mut tally);
         tally
@@ -53,7 +64,7 @@ pub fn test(files: &[PathBuf], source: &dyn ParserSource, seed: u64) -> Result<R
         sha256: first.subject.digest().to_owned(),
         cases: recordings.len(),
         seed,
-        uncovered: coverage::uncovered(&recordings),
+        uncovered: coverage::uncovered(recordings),
         passed: findings.iter().all(|finding| finding.passed),
         findings,
     })

@@ -11,6 +11,7 @@ mod new;
 mod paint;
 mod run;
 mod source;
+mod template;
 mod test;
 mod trace;
 
@@ -44,6 +45,8 @@ enum Command {
     Fit(fit::FitArguments),
     /// Write a parser for the format that a model's chat template writes.
     Derive(derive::DeriveArguments),
+    /// Check, export or compare a response_template.
+    Template(template::TemplateArguments),
     /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),
     /// Measure the cost of a delta in a parser.
@@ -61,6 +64,7 @@ pub(super) fn run(arguments: &ParserCommandArguments, command: &clap::Command) -
         Command::Case(arguments) => case::run(arguments, command),
         Command::Fit(arguments) => fit::run(arguments, command),
         Command::Derive(arguments) => derive::run(arguments),
+        Command::Template(arguments) => template::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }

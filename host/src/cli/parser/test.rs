@@ -66,7 +66,7 @@ const PANICKED: &str = "A panic ends a component with `unreachable`, without its
                         same cases natively, and shows the message and the line.";
 
 /// Prints one line for each property, then the failures.
-fn table(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn table(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
     let Report { parser, version, sha256, cases, seed, .. } = report;
     let digest = sha256.get(..12).unwrap_or_default();
     writeln!(out, "{} {version} {digest}, {cases} cases, seed {seed}", painted(BOLD, parser))?;

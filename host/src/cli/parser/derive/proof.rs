@@ -27,7 +27,7 @@ pub(super) struct Proof {
 
 /// Checks the parser, and writes its cases into `folder`.
 pub(super) fn prove(files: &TemplateFiles, loaded: &Sandboxed, folder: &Path) -> anyhow::Result<Proof> {
-    let Cases { read, missed } = fit::cases(files, loaded).map_err(anyhow::Error::msg)?;
+    let Cases { read, missed } = fit::cases(files, loaded, &[]).map_err(anyhow::Error::msg)?;
     let mut paths = Vec::new();
     let lacks = |needed: &&str| !read.iter().any(|(name, _)| name == needed);
     let missed = missed.into_iter().chain(NEEDED.into_iter().filter(lacks).map(str::to_owned)).collect();

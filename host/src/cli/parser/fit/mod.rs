@@ -11,15 +11,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use fit::{Difference, Fit, Material, ProbeReport};
-use model::TemplateFiles;
+use model::{TABLE_PARSER, TemplateFiles};
 use parsers::TABLE_OPTION;
 use parsers::conformance::Measures;
 
 use super::source::ParserArguments;
 use crate::cli::settings_file;
-
-/// Name of the parser that reads a model's own response template.
-const TABLE_PARSER: &str = "response-template";
 
 #[derive(clap::Args)]
 pub(super) struct FitArguments {
