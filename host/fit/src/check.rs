@@ -95,6 +95,19 @@ impl Fit {
     }
 }
 
+/// Whether the template writes a quote on one side of a tool's name alone: no model is taught such a
+/// call, and none that reads it right reads others.
+fn lacks_quote(probe: &Probe, output: &Text) -> bool {
+    let runs: Vec<(Origin, &str)> = output.runs().collect();
+    let is_name = |run: &str| probe.calls.iter().any(|(name, _)| *name == run);
+    runs.windows(3).any(|around| match around {
+        [(Origin::Template, before), (_, name), (Origin::Template, behind)] if is_name(name) => {
+            ['"', '\''].into_iter().any(|quote| before.ends_with(quote) != behind.starts_with(quote))
+        }
+        _ => false,
+    })
+}
+
 /// What the template itself wrote, run by run.
 fn template_runs(text: &Text) -> String {
     let runs = text.runs().filter(|(origin, _)| *origin == Origin::Template);
@@ -160,6 +173,7 @@ impl Writer<'_> {
         if let Some(difference) = &report.difference {
             is_moved = self.writes_as_reasoning(probe, &written);
             report.verdict = match () {
+                () if lacks_quote(probe, &written.cut.output) => FitVerdict::Broken,
                 () if is_moved => FitVerdict::Rewritten,
                 () if self.is_ambiguous(probe, &written, &difference.got) => FitVerdict::Ambiguous,
                 () => FitVerdict::Differs,

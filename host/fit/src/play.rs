@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::TOOLS;
 use crate::cut::Cut;
-use crate::probes::{Declared, Probe, parameters};
+use crate::probes::{Declared, Probe, Spacing, parameters};
 use crate::report::Difference;
 
 /// Sizes of chunks in characters.
@@ -44,7 +44,7 @@ impl Played<'_> {
 
     /// The turn as a case.
     pub(crate) fn case(&self, probe: &Probe, cut: &Cut, mode: &str, size: usize) -> Value {
-        let output = self.output(&cut.output, probe.with_line_ends);
+        let output = self.output(&cut.output, probe.spacing);
         let chunks = if mode == "id" { by_id(&output, size) } else { by_text(&output, size) };
         let declared = if probe.is_nullable() { Declared::Nullable } else { Declared::All };
         let parameters = parameters(declared);
@@ -60,9 +60,8 @@ impl Played<'_> {
         })
     }
 
-    /// The output with the markers that the template wrote, and perhaps a line end between two of
-    /// them.
-    fn output(&self, output: &Text, with_line_ends: bool) -> Vec<Piece> {
+    /// The output with the markers that the template wrote, and with this white space between them.
+    fn output(&self, output: &Text, spacing: Spacing) -> Vec<Piece> {
         let mut all: Vec<Piece> = Vec::new();
         for (origin, run) in output.runs() {
             let split = match origin {
@@ -70,10 +69,23 @@ impl Played<'_> {
                 Origin::Request | Origin::RequestPart(_) => vec![Piece::Text(run.to_owned())],
             };
             for piece in split {
-                if with_line_ends && all.last().is_some_and(|last| last.touches(&piece)) {
+                if spacing == Spacing::LineEnds && all.last().is_some_and(|last| last.touches(&piece)) {
                     all.push(Piece::Text("\n".to_owned()));
                 }
                 all.push(piece);
+            }
+        }
+        if matches!(spacing, Spacing::LeftOut | Spacing::Doubled) {
+            for at in (1..all.len().saturating_sub(1)).rev() {
+                match &all[at - 1..=at + 1] {
+                    [Piece::Marker(..), Piece::Text(text), Piece::Marker(..)] if text.trim().is_empty() => {}
+                    _ => continue,
+                }
+                if spacing == Spacing::LeftOut {
+                    all.remove(at);
+                } else {
+                    all.insert(at, all[at].clone());
+                }
             }
         }
         all

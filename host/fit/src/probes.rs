@@ -23,9 +23,22 @@ pub(crate) struct Probe {
     pub(crate) twins: Vec<Value>,
     /// Whether a value spells a marker, which only ids can tell from the marker itself.
     pub(crate) only_by_id: bool,
-    /// Whether the turn is played with a line end between markers that the template writes side by
-    /// side: models put one there.
-    pub(crate) with_line_ends: bool,
+    /// White space between markers in the turn as it is played.
+    pub(crate) spacing: Spacing,
+}
+
+/// White space between markers that a template writes, and that models write otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    /// That of the template.
+    #[default]
+    Kept,
+    /// A line end between markers that the template writes side by side.
+    LineEnds,
+    /// None between markers.
+    LeftOut,
+    /// Twice that of the template between markers.
+    Doubled,
 }
 
 impl Probe {
@@ -109,11 +122,16 @@ pub(crate) fn probes(markers: &[String]) -> Vec<Probe> {
         prose("text-call", None, text, vec![call(0)]),
         prose("reasoning-text-call", reasoning, text, vec![call(0)]),
         Probe::calls("another-name", vec![call(2)]),
-        Probe {
-            with_line_ends: true,
-            ..Probe::value("line-ends", json!({ "zkone": "zqv1", "zktwo": "zqv2" }))
-        },
     ];
+    let spaced = [
+        ("line-ends", Spacing::LineEnds),
+        ("blanks-left-out", Spacing::LeftOut),
+        ("blanks-doubled", Spacing::Doubled),
+    ];
+    probes.extend(spaced.map(|(name, spacing)| Probe {
+        spacing,
+        ..Probe::value(name, json!({ "zkone": "zqv1", "zktwo": "zqv2" }))
+    }));
     probes.extend(values());
     probes.extend(markers.iter().enumerate().map(|(index, marker)| Probe {
         only_by_id: true,

@@ -24,6 +24,8 @@ pub enum FitVerdict {
     Unopened,
     /// The template writes other arguments alike, so no parser can tell them apart.
     Ambiguous,
+    /// The template's own call is broken: a quote is missing at the tool's name.
+    Broken,
 }
 
 impl FitVerdict {
@@ -37,6 +39,7 @@ impl FitVerdict {
             Self::Refused => "refused",
             Self::Unopened => "unopened",
             Self::Ambiguous => "ambiguous",
+            Self::Broken => "broken",
         }
     }
 }
@@ -179,6 +182,13 @@ impl Fit {
     pub fn shows_calls(&self) -> bool {
         let mut calls = self.probes.iter().filter(|probe| probe.has_calls);
         calls.any(|probe| !matches!(probe.verdict, FitVerdict::Unshown | FitVerdict::Refused))
+    }
+
+    /// Whether every call that the template writes is broken.
+    pub fn breaks_calls(&self) -> bool {
+        let mut calls = self.probes.iter().filter(|probe| probe.has_calls);
+        self.count(FitVerdict::Broken) > 0
+            && !calls.any(|probe| matches!(probe.verdict, FitVerdict::Same | FitVerdict::Differs))
     }
 
     /// The template's message, if it raises for every call.

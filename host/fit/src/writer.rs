@@ -67,16 +67,26 @@ impl<'a> Writer<'a> {
         writer
     }
 
-    /// Takes the carrier with which most of these probes are shown, the first one of equals.
+    /// Takes the carrier with which most of these probes are shown, the first one of equals; where
+    /// none is, that with which most are written behind another opening.
     fn take_best(&mut self, carriers: &[Carrier], probes: &[&Probe]) {
-        let mut best = (0, self.carrier.clone());
+        let mut best = ((0, 0), self.carrier.clone());
         for carrier in carriers {
             self.carrier = carrier.clone();
             if matches!(carrier.reasoning, Reasoning::Inline(_)) && !self.takes_inline(probes[0]) {
                 continue;
             }
-            let shown = probes.iter().filter_map(|probe| self.write(probe).ok());
-            let count = shown.map(|written| carrier.weight(&written.cut)).sum::<usize>();
+            let mut count = (0, 0);
+            for probe in probes {
+                match self.write(probe) {
+                    Ok(written) => count.0 += carrier.weight(&written.cut),
+                    Err(NotWritten { unopened: Some(written), .. }) => {
+                        count.1 += carrier.weight(&written.cut);
+                    }
+                    Err(_) => {}
+                }
+            }
+            let count = if count.0 > 0 { (count.0, 0) } else { count };
             if count > best.0 {
                 best = (count, carrier.clone());
             }

@@ -48,7 +48,7 @@ fn lost_items_of_cases_are_named() {
     let without_city = JSON.replace("|tojson }}}", "|tojson|replace('Oslo', '') }}}");
     assert_eq!(lost(&without_city), json!(["argument city of get"]));
     let (_, fit) = report("qwen3", JSON, &["--cases", text(folder.path())]);
-    assert_eq!(fit["probes"].as_array().map(Vec::len), Some(31));
+    assert_eq!(fit["probes"].as_array().map(Vec::len), Some(33));
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn unopened_turn_is_cut_at_a_tag() {
     assert_eq!(text["rendering"], "</think>zqtext first\nthen zqtextend<|im_end|>");
     let output = crate::parser_fit::fit("qwen3", Some(&template), &[]);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("nothing is proved, though the parser reads all 28 unopened probes"), "{text}");
+    assert!(text.contains("nothing is proved, though the parser reads all 30 unopened probes"), "{text}");
 }
 
 #[test]
@@ -207,4 +207,31 @@ fn template_that_refuses_calls_says_so() {
         "{% if message.tool_calls %}{{ raise_exception('no calls') }}{% endif %}{{ message.content }}";
     let template = changed(JSON, &[(TEXT, raises)]);
     assert_verdicts("qwen3", &template, 3, &[("one-argument", "refused"), ("text", "same")]);
+}
+
+#[test]
+fn arguments_as_text_are_found_where_the_prompt_opens_reasoning() {
+    let joined = ("call.function.arguments|tojson", "'' + call.function.arguments");
+    let template = opened(&changed(JSON, &[joined]), "<think>\n");
+    let same = "same, with reasoning";
+    assert_verdicts("qwen3", &template, 0, &[("text", same), ("one-argument", same), ("nested", same)]);
+}
+
+#[test]
+fn a_call_that_lacks_a_quote_is_not_believed() {
+    let lacking = ("{{ call.function.name|tojson }}", "\"{{ call.function.name }}");
+    let template = changed(JSON, &[lacking]);
+    assert_verdicts("qwen3", &template, 3, &[("one-argument", "broken"), ("text", "same")]);
+    let output = crate::parser_fit::fit("qwen3", Some(&template), &[]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("nothing is proved, the template's own calls lack a quote"), "{text}");
+}
+
+#[test]
+fn white_space_between_markers_is_left_out_and_doubled() {
+    let (_, fit) = report("qwen3-coder", TAGS, &[]);
+    for name in ["blanks-left-out", "blanks-doubled"] {
+        let probe = fit["probes"].as_array().expect("a list").iter().find(|probe| probe["probe"] == name);
+        assert_eq!(probe.expect("it is tried")["verdict"], "same", "{name}");
+    }
 }

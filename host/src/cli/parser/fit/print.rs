@@ -10,6 +10,10 @@ use crate::cli::parser::paint::{BAD, BOLD, DIM, GOOD, painted};
 /// Most characters of a rendering that are printed.
 const SHOWN: usize = 600;
 
+/// What a template can't show of a parser.
+const UNPROBED: &str = "not probed: what models write otherwise than the template (words in a call, a missing end, JSON elsewhere); \
+                        host parser test shows that";
+
 /// Prints a line for each probe, then what differs.
 pub(super) fn report(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
     writeln!(out, "{}, reasoning as {}", painted(BOLD, &fit.parser), fit.reasoning)?;
@@ -100,6 +104,7 @@ fn result(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
     let read = fit.probes.iter().filter_map(|report| report.is_read);
     let (read, unread): (Vec<bool>, Vec<bool>) = read.partition(|is_read| *is_read);
     let why = match (fit.refuses_calls(), fit.shows_calls()) {
+        _ if fit.breaks_calls() => ", the template's own calls lack a quote at the tool's name".to_owned(),
         (Some(raised), _) => format!(", the template raises for every call: {raised}"),
         (None, false) => ", the template shows no calls".to_owned(),
         (None, true) if !read.is_empty() && unread.is_empty() => {
@@ -113,5 +118,6 @@ fn result(fit: &Fit, out: &mut impl Write) -> anyhow::Result<()> {
         (false, false) => format!("nothing is proved{why}"),
     };
     writeln!(out, "{result}: {same} same, {differ} differ, {unjudged} not comparable")?;
+    writeln!(out, "{}", painted(DIM, UNPROBED))?;
     Ok(())
 }

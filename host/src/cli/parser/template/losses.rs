@@ -26,9 +26,11 @@ fn field_losses(field: &Value) -> Vec<String> {
     let args = &field["content_args"];
     let is_set = |value: &Value| value.as_bool() == Some(true);
     let repeats = is_set(&field["repeats"]);
+    let is_list = is_set(&field["transform_each"]) || content == "python-call-list";
     let mut losses = Vec::new();
-    if !repeats && !is_set(&field["transform_each"]) {
+    if !repeats {
         let what = match (content, opens(field)) {
+            _ if is_list => "of several lists of calls the last counts",
             ("text", None) => {
                 "of text around other regions the last part counts (repeats with join keeps all)"
             }
@@ -36,6 +38,9 @@ fn field_losses(field: &Value) -> Vec<String> {
             _ => "of several calls the last counts (repeats keeps all)",
         };
         losses.push(what.to_owned());
+    }
+    if repeats && is_list {
+        losses.push("a list of calls becomes a list in a list (leave repeats out)".to_owned());
     }
     if content == "json" && !is_set(&args["allow_non_json"]) {
         losses.push("JSON that is cut off or broken fails the whole answer".to_owned());
