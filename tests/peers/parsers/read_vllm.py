@@ -1,5 +1,5 @@
 """Turns read by vLLM's parsers."""
-from absent import prepare
+from absent import prepare, version_of
 from turns import Collected
 
 BARE = ["vllm", "vllm.entrypoints", "vllm.entrypoints.openai"]
@@ -7,7 +7,8 @@ ABSENT = "torch triton zmq xgrammar vllm.utils vllm.config vllm.platforms vllm.s
 
 
 class Reader:
-    def __init__(self, folder):
+    def __init__(self, folder, _):
+        self.version = version_of(folder, "vllm")
         prepare(folder, BARE, ABSENT.split())
         import vllm.renderers.chat_utils
 
