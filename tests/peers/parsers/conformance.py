@@ -43,11 +43,11 @@ def compare(reader, turns, parsers):
     return missed
 
 
-def written(folder):
-    """Returns the turns of a template, and what write.py noted of them."""
+def written(folder, left_out):
+    """Returns the turns of a template without those named, and what write.py noted of them."""
     about = json.loads((folder / "about.json").read_text())
     turns = [load(file, about["stops"]) for file in sorted((folder / "cases").glob("*.json"))]
-    return fair(turns if about["stops"] else without_end(turns)), about
+    return fair(turns if about["stops"] else without_end(turns), left_out), about
 
 
 def compare_templates(peer, reader, folder):
@@ -56,7 +56,7 @@ def compare_templates(peer, reader, folder):
     for name, peers in json.loads((HERE / "peers.json").read_text()).items():
         if peer not in peers:
             continue
-        turns, about = written(folder / name)
+        turns, about = written(folder / name, peers.get("left_out", {}))
         reader.model(folder / name / "model")
         missed = compare(reader, turns, peers[peer])
         results[name] = {"ours": about["parser"], "turns": len(turns), "differ": about["differ"], **missed}

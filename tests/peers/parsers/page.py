@@ -18,14 +18,14 @@ A turn is read if reasoning, message and calls come back: names exact, arguments
 they are the same. A dash: the server has no parser by the model's name, or it can't run here (below).
 
 Versions: {versions}. Of smg, `tool-parser` and `reasoning-parser` are what it takes by default, and Symphony (`smg-symphony`) what `--parser symphony` takes. Of Dynamo, `dynamo-parsers` is the
-default but for Muse Glimmer, and Dynamo 2 (`dynamo-parsers-v2`) what `DYN_PARSER_VERSION=2` takes.
+default but for Muse Glimmer and DeepSeek V4.1, and Dynamo 2 (`dynamo-parsers-v2`) what `DYN_PARSER_VERSION=2` takes.
 """
 CHOICE = """
 How the templates were chosen: of those that four packages ship ([which](../tests/templates/README.md)) one of each generation of models, if a parser of ours [fits](fitted.md) and one of the others has a parser by that
 model's name. Our column is full for that reason. Of the templates with calls that no parser of ours fits, none is of a model for which one of the others has a parser, or the template proves nothing.
 
 What can't run here: vLLM's parser of Mistral needs Mistral's own tokenizer, that of gpt-oss OpenAI's, and that of Hy3 tokens that the tokenizer made here lacks. smg reads gpt-oss outside of its parsers' crates.
-transformers has templates of responses for few models: its own of `transformers serve`, and TRL's for the chat templates that TRL ships.
+transformers has templates of responses for few models: its own of `transformers serve`, and TRL's for the chat templates that TRL ships (the rows `trl-…`). Ours, which are such templates, too, aren't used.
 
 Templates show history. What models write wrongly is in each parser's [cases](cases.md), and no part of this.
 """

@@ -34,7 +34,7 @@ class Turn:
 
     def thinks(self):
         """Whether the model was asked to think."""
-        return self.is_opened() or self.text.lstrip().startswith(OPENINGS)
+        return self.is_opened() or bool(self.reasoning) or self.text.lstrip().startswith(OPENINGS)
 
     def is_read(self, made):
         """Whether these are its reasoning, message and calls; white space at the ends of texts aside."""
@@ -63,8 +63,8 @@ def without_end(turns):
     return turns
 
 
-def fair(turns):
-    """Returns the turns of which the template alone says what is right; the others would measure what we think."""
+def fair(turns, left_out):
+    """Returns the turns of which the template alone says what is right, without those named; the others would measure what we think."""
     texts = {turn.name: turn.text for turn in turns}
     none = texts.get("like-none", "")
 
@@ -75,7 +75,7 @@ def fair(turns):
         either = turn.name == "null" and turn.text.replace("zknul", "zkone") in (none, none.replace("None", "null"))
         # The prompt says that reasoning is over, and reasoning follows.
         contradicts = turn.is_answer() and turn.reasoning
-        return not (ours or either or contradicts)
+        return not (ours or either or contradicts or turn.name in left_out)
 
     return list(filter(is_fair, turns))
 

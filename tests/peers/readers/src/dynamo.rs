@@ -1,5 +1,5 @@
-//! `dynamo-parsers` v1, combined as in its server: the reasoning parser on each chunk, then the jail on the stream of chunks. A whole turn goes
-//! through both at once.
+//! `dynamo-parsers` v1, combined as in its server: the reasoning parser on each chunk, then the jail on the stream of chunks. A whole turn
+//! is the sum of its stream, whose text is parsed once more if no call was found.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use dynamo_parsers::jail::{Annotated, JailedStream};
 use dynamo_parsers::parsers::get_available_tool_parsers;
 use dynamo_parsers::{
-    ParserResult, ReasoningParser, ReasoningParserType, ReasoningParserWrapper, ToolDefinition,
-    detect_and_parse_tool_call, try_tool_call_parse_aggregate_finalize,
+    ParserResult, ReasoningParser, ReasoningParserType, ReasoningParserWrapper, ToolCallResponse,
+    ToolDefinition, detect_and_parse_tool_call, try_tool_call_parse_aggregate_finalize,
 };
 use dynamo_protocols::types::{
     ChatChoiceStream, ChatCompletionMessageContent, ChatCompletionStreamResponseDelta,
@@ -19,13 +19,13 @@ use dynamo_protocols::types::{
 use futures::stream::{Stream as Chunks, poll_fn};
 use tokio::runtime::Runtime;
 
-use crate::{Delta, Names, Opening, Request, Sink, Stream, harmony};
+use crate::{Delta, Names, Opening, Record, Request, Sink, Stream, harmony};
 
 type Chunk = Annotated<CreateChatCompletionStreamResponse>;
 
 /// Starts a stream through both parsers, or one of them.
 pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
-    if harmony::reads_tokens(names) {
+    if harmony::is_harmony(names) {
         harmony::available().then(load_vocabulary)?;
     }
     let known = |name: &str| get_available_tool_parsers().contains(&name);
@@ -36,11 +36,11 @@ pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
         strict: None,
     };
     let tools: Vec<ToolDefinition> = request.tools.iter().map(definition).collect();
-    let jail = JailedStream::builder().tool_call_parser(tool.clone()).tool_definitions(tools.clone()).build();
+    let jail = JailedStream::builder().tool_call_parser(tool.clone()).tool_definitions(tools).build();
     let queue = Arc::new(Mutex::new(VecDeque::new()));
     let source = Arc::clone(&queue);
     let chunks = Box::pin(jail.apply_with_finish_reason(poll_fn(move |_| next(&source))));
-    Some(Box::new(Dynamo { reasoning: reasoning(names, request), tool, tools, queue, chunks }))
+    Some(Box::new(Dynamo { reasoning: reasoning(names, request), tool, queue, chunks }))
 }
 
 /// Parsers of reasoning that the server leaves out where the client switched thinking off.
@@ -83,7 +83,6 @@ fn load_vocabulary() {
 struct Dynamo {
     reasoning: Option<ReasoningParserWrapper>,
     tool: String,
-    tools: Vec<ToolDefinition>,
     /// Chunks that the jail reads next; `None` ends its stream.
     queue: Arc<Mutex<VecDeque<Option<Chunk>>>>,
     chunks: Pin<Box<dyn Chunks<Item = Chunk> + Send>>,
@@ -167,20 +166,20 @@ impl Stream for Dynamo {
         self.push(None, sink);
     }
 
-    fn whole(&mut self, turn: &Delta<'_>, sink: &mut dyn Sink) {
-        let parsed = match &mut self.reasoning {
-            Some(parser) => parser.detect_and_parse_reasoning(turn.text, &turn.tokens),
-            None => normal(turn.text),
-        };
-        sink.reasoning(&parsed.reasoning_text);
-        let found =
-            try_tool_call_parse_aggregate_finalize(&parsed.normal_text, Some(&self.tool), Some(&self.tools));
-        // An error leaves the text as it is.
-        let (calls, text) = RUNTIME.block_on(found).unwrap_or((Vec::new(), Some(parsed.normal_text.clone())));
-        sink.content(&text.unwrap_or_default());
-        for (index, call) in calls.into_iter().enumerate() {
-            sink.call(index, &call.function.name);
-            sink.arguments(index, &call.function.arguments);
+    fn whole(&mut self, deltas: &[Delta<'_>], sink: &mut dyn Sink) {
+        let mut record = Record::default();
+        deltas.iter().for_each(|delta| self.feed(delta, &mut record));
+        self.finish(&mut record);
+        if record.calls.is_empty() {
+            let found = try_tool_call_parse_aggregate_finalize(&record.content, Some(&self.tool), None);
+            if let Ok((calls, text)) = RUNTIME.block_on(found)
+                && !calls.is_empty()
+            {
+                record.content = text.unwrap_or_default();
+                let call = |call: ToolCallResponse| (call.function.name, call.function.arguments);
+                record.calls = calls.into_iter().map(call).collect();
+            }
         }
+        record.replay(sink);
     }
 }

@@ -10,7 +10,7 @@ use crate::{Delta, Names, Opening, Request, Sink, Stream, harmony};
 
 /// Starts a stream of the family.
 pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
-    if harmony::reads_tokens(names) && !harmony::available() {
+    if harmony::is_harmony(names) && !harmony::available() {
         return None;
     }
     let tool = |tool: &crate::Tool| Tool {

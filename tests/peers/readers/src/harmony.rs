@@ -46,14 +46,14 @@ pub fn encode(text: &str) -> Vec<u32> {
 
 /// Whether parsers of these names read Harmony.
 #[must_use]
-pub fn reads_tokens(names: &Names) -> bool {
+pub fn is_harmony(names: &Names) -> bool {
     matches!(names.calls.as_deref(), Some("harmony" | "gpt_oss"))
 }
 
-/// Tokens of a text for parsers that read those.
+/// Tokens of a text for parsers that servers give some.
 #[must_use]
 pub fn tokens(names: &Names, text: &str) -> Vec<u32> {
-    if reads_tokens(names) { encode(text) } else { Vec::new() }
+    if names.calls.as_deref() == Some("gpt_oss") { encode(text) } else { Vec::new() }
 }
 
 /// Starts a stream of `openai-harmony`, which reads tokens alone; `None` without the vocabulary.

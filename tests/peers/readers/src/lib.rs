@@ -46,9 +46,11 @@ pub trait Stream {
     /// Ends the turn, which the model ended.
     fn finish(&mut self, sink: &mut dyn Sink);
 
-    /// Reads a whole turn in place of a stream, as the server does for an answer that isn't streamed.
-    fn whole(&mut self, turn: &Delta<'_>, sink: &mut dyn Sink) {
-        self.feed(turn, sink);
+    /// Reads a whole turn, as the server does for an answer that isn't streamed: at once, if nothing else is known.
+    fn whole(&mut self, deltas: &[Delta<'_>], sink: &mut dyn Sink) {
+        let text: String = deltas.iter().map(|delta| delta.text).collect();
+        let tokens = deltas.iter().flat_map(|delta| delta.tokens.iter().copied()).collect();
+        self.feed(&Delta { text: &text, marker: None, tokens }, sink);
         self.finish(sink);
     }
 }

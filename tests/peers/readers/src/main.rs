@@ -28,11 +28,12 @@ fn read(turn: &Turn) -> Option<Record> {
     let mut stream = start(&turn.names, &turn.request)?;
     let mut record = Record::default();
     let delta = |text| Delta { text, marker: None, tokens: harmony::tokens(&turn.names, text) };
+    let deltas: Vec<Delta<'_>> = turn.pieces.iter().map(|piece| delta(piece)).collect();
     if turn.streamed {
-        turn.pieces.iter().for_each(|piece| stream.feed(&delta(piece), &mut record));
+        deltas.iter().for_each(|delta| stream.feed(delta, &mut record));
         stream.finish(&mut record);
     } else {
-        stream.whole(&delta(&turn.pieces.concat()), &mut record);
+        stream.whole(&deltas, &mut record);
     }
     Some(record)
 }

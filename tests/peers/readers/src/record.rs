@@ -14,6 +14,16 @@ pub struct Record {
 }
 
 impl Record {
+    /// Hands all of it on.
+    pub fn replay(&self, sink: &mut dyn Sink) {
+        sink.reasoning(&self.reasoning);
+        sink.content(&self.content);
+        for (index, (name, arguments)) in self.calls.iter().enumerate() {
+            sink.call(index, name);
+            sink.arguments(index, arguments);
+        }
+    }
+
     fn at(&mut self, index: usize) -> &mut (String, String) {
         if self.calls.len() <= index {
             self.calls.resize_with(index + 1, Default::default);

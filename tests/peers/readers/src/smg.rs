@@ -80,8 +80,9 @@ impl Stream for Smg {
         calls(self.tool.get_unstreamed_tool_args().unwrap_or_default(), sink);
     }
 
-    fn whole(&mut self, turn: &Delta<'_>, sink: &mut dyn Sink) {
-        let parsed = self.reasoning.detect_and_parse_reasoning(turn.text).expect("below its limit");
+    fn whole(&mut self, deltas: &[Delta<'_>], sink: &mut dyn Sink) {
+        let text: String = deltas.iter().map(|delta| delta.text).collect();
+        let parsed = self.reasoning.detect_and_parse_reasoning(&text).expect("below its limit");
         sink.reasoning(&parsed.reasoning_text);
         let found = self.tool.parse_complete_with_tools(&parsed.normal_text, &self.declared).now_or_never();
         // An error leaves the text as it is, as it does in the gateway.
