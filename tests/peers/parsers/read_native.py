@@ -23,9 +23,7 @@ class Reader:
         tools = [{"name": tool["function"]["name"], "parameters": tool["function"]["parameters"]} for tool in turn.tools]
         opening = "reasoning" if turn.is_opened() else "answer" if turn.is_answer() else "nothing"
         known = {"tools": tools, "prompt": turn.prompt, "opening": opening, "thinks": turn.thinks()}
-        # What ends a call of gpt-oss is the end of the turn, too: Dynamo shows it to its parsers.
-        pieces = turn.pieces + [turn.end] * (calls in ("harmony", "gpt_oss"))
-        ask = {"project": self.project, "calls": calls, "reasoning": reasoning, **known, "pieces": pieces, "streamed": streamed}
+        ask = {"project": self.project, "calls": calls, "reasoning": reasoning, **known, "pieces": turn.pieces, "streamed": streamed}
         self.process.stdin.write(json.dumps(ask) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())

@@ -41,8 +41,12 @@ class Turn:
         return made is not None and (self.reasoning.strip(), self.content.strip(), self.calls) == (made[0].strip(), made[1].strip(), made[2])
 
 
+# Ends of turns that servers show their parsers, since they end a call, too.
+SHOWN = ("<|call|>",)
+
+
 def load(file, stops):
-    """Returns the turn of a case, without the first of the markers `stops` and all behind it: the marker is its end."""
+    """Returns the turn of a case, without the first of the markers `stops` and all behind it: the marker is its end, unless it is shown."""
     case = json.loads(file.read_text())
     items = case["expect"]["items"]
     said = lambda kind: "".join(item["text"] for item in items if item["type"] == kind)
@@ -51,8 +55,9 @@ def load(file, stops):
     tools = [{"type": "function", "function": {"name": tool["name"], "description": "", "parameters": tool.get("parameters", {"type": "object"})}} for tool in named]
     pieces = [chunk if isinstance(chunk, str) else chunk["text"] for chunk in case["chunks"]]
     at = next((at for at, piece in enumerate(pieces) if piece in stops), len(pieces))
-    name = case.get("about", file.stem).split(",")[0]
-    return Turn(name, tools, case.get("generation_prompt", ""), pieces[:at], "".join(pieces[at : at + 1]), said("reasoning"), said("message"), calls)
+    name, end = case.get("about", file.stem).split(",")[0], "".join(pieces[at : at + 1])
+    at, end = (at + 1, "") if end in SHOWN else (at, end)
+    return Turn(name, tools, case.get("generation_prompt", ""), pieces[:at], end, said("reasoning"), said("message"), calls)
 
 
 def without_end(turns):
