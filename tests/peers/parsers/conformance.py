@@ -1,7 +1,8 @@
 """Has the parsers of another server read turns, whole and streamed, and says which they don't read.
 
 `conformance.py PEER PACKAGE TURNS [RESULTS]` reads the turns that write.py wrote, by the parsers that peers.json names.
-`conformance.py PEER PACKAGE --cases DIRECTORY OURS CALLS REASONING` reads a folder of our cases by the parsers CALLS and REASONING, each `-` for none.
+`conformance.py PEER PACKAGE --cases DIRECTORY OURS CALLS REASONING [END]` reads a folder of our cases by the parsers CALLS and REASONING, each `-` for
+none; END is the token that ends turns, where OURS is a table and says none.
 PEER is a key of READERS, PACKAGE the folder of its package or the program `read`. `-v` shows each turn that isn't read.
 """
 import collections
@@ -64,11 +65,12 @@ def compare_templates(peer, reader, folder):
     return {"version": reader.version, "templates": results}
 
 
-def compare_cases(reader, directory, ours, parsers):
+def compare_cases(reader, directory, ours, parsers, ends):
     """Prints which cases of a folder, of those that end as the model meant, a peer doesn't read."""
     from write import markers
 
     literals, stops = markers()[ours]
+    stops = [*stops, *ends]
     files = [file for file in sorted(directory.glob("*.json")) if is_plain(json.loads(file.read_text()))]
     turns = [load(file, stops) for file in files]
     for turn, file in zip(turns, files):
@@ -76,19 +78,28 @@ def compare_cases(reader, directory, ours, parsers):
     with tempfile.TemporaryDirectory() as folder:
         from served import make_model
 
-        make_model(pathlib.Path(folder), " ".join(literals), {"eos_token": stops[0] if stops else "</s>"})
+        make_model(pathlib.Path(folder), " ".join(literals), {"eos_token": stops[0] if stops else "</s>"}, stops)
         reader.model(pathlib.Path(folder))
         missed = compare(reader, turns, parsers)
     for way, names in missed.items():
         print(f"{way}: {len(turns) - len(names)} of {len(turns)}; not read: {' '.join(names)}")
 
 
+def is_json(text):
+    """Whether a text is JSON."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def is_plain(case):
-    """Whether a case is a turn that the model ended, of functions and whole items alone."""
+    """Whether a case is a turn that the model ended, of functions, and items that are whole, their arguments JSON."""
     expect = case.get("expect", {})
     tools = all(isinstance(tool, str) or tool.get("kind", "function") == "function" for tool in case.get("tools", []))
-    whole = all("status" not in item and "payload" not in item for item in expect.get("items", []))
-    return tools and whole and expect.get("end", "completed") == "completed" and case.get("finish", "stop") == "stop" and not case.get("options")
+    whole = all("status" not in item and is_json(item.get("arguments", "{}")) for item in expect.get("items", []))
+    return tools and whole and "items" in expect and expect.get("end", "completed") == "completed" and case.get("finish", "stop") == "stop" and not case.get("options")
 
 
 def main():
@@ -97,8 +108,8 @@ def main():
     logging.disable(logging.CRITICAL)
     reader = importlib.import_module(f"read_{READERS[peer]}").Reader(package, peer)
     if turns == "--cases":
-        directory, ours, *parsers = rest
-        compare_cases(reader, pathlib.Path(directory), ours, [None if name == "-" else name for name in parsers])
+        directory, ours, calls, reasoning, *ends = rest
+        compare_cases(reader, pathlib.Path(directory), ours, [None if name == "-" else name for name in (calls, reasoning)], ends)
         return
     results = compare_templates(peer, reader, pathlib.Path(turns))
     if rest:

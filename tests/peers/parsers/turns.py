@@ -53,11 +53,24 @@ def load(file, stops):
     calls = [(item["name"], json.loads(item["arguments"])) for item in items if item["type"] == "tool_call"]
     named = [tool if isinstance(tool, dict) else {"name": tool} for tool in case.get("tools", [])]
     tools = [{"type": "function", "function": {"name": tool["name"], "description": "", "parameters": tool.get("parameters", {"type": "object"})}} for tool in named]
-    pieces = [chunk if isinstance(chunk, str) else chunk["text"] for chunk in case["chunks"]]
-    at = next((at for at, piece in enumerate(pieces) if piece in stops), len(pieces))
-    name, end = case.get("about", file.stem).split(",")[0], "".join(pieces[at : at + 1])
-    at, end = (at + 1, "") if end in SHOWN else (at, end)
-    return Turn(name, tools, case.get("generation_prompt", ""), pieces[:at], end, said("reasoning"), said("message"), calls)
+    pieces, end = until(case, stops)
+    pieces, end = ([*pieces, end], "") if end in SHOWN else (pieces, end)
+    name = case.get("about", file.stem).split(",")[0]
+    return Turn(name, tools, case.get("generation_prompt", ""), pieces, end, said("reasoning"), said("message"), calls)
+
+
+def until(case, stops):
+    """Returns the chunks' texts before the first marker that ends turns, and the marker. In a case of markers by id, a plain string has none."""
+    pieces = []
+    for chunk in case["chunks"]:
+        text = chunk if isinstance(chunk, str) else chunk["text"]
+        has_markers = case.get("markers") != "id" or not isinstance(chunk, str)
+        found = [(text.find(stop), stop) for stop in stops if stop in text] if has_markers else []
+        if found:
+            at, stop = min(found)
+            return [piece for piece in [*pieces, text[:at]] if piece], stop
+        pieces.append(text)
+    return pieces, ""
 
 
 def without_end(turns):
