@@ -24,7 +24,7 @@ CHOICE = """
 How the templates were chosen: of those that four packages ship ([which](../tests/templates/README.md)) one of each generation of models, if a parser of ours [fits](fitted.md) and one of the others has a parser by that
 model's name. Our column is full for that reason. Of the templates with calls that no parser of ours fits, none is of a model for which one of the others has a parser, or the template proves nothing.
 
-What can't run here: vLLM's parser of Mistral needs Mistral's own tokenizer, that of gpt-oss OpenAI's, and that of Hy3 tokens that the tokenizer made here lacks. smg reads gpt-oss outside of its parsers' crates.
+What can't run here: vLLM's parser of Mistral needs Mistral's own tokenizer, and that of Hy3 settings of the model's tokenizer. smg reads gpt-oss outside of its parsers' crates.
 transformers has templates of responses for few models: its own of `transformers serve`, and TRL's for the chat templates that TRL ships (the rows `trl-…`). Ours, which are such templates, too, aren't used.
 
 Templates show history. What models write wrongly is in each parser's [cases](cases.md), and no part of this.
