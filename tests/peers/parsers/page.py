@@ -22,7 +22,7 @@ default but for Muse Glimmer and DeepSeek V4.1, and Dynamo 2 (`dynamo-parsers-v2
 """
 CHOICE = """
 How the templates were chosen: of those that four packages ship ([which](../tests/templates/README.md)) one of each generation of models, if a parser of ours [fits](fitted.md) and one of the others has a parser by that
-model's name. Our column is full for that reason. Of the templates with calls that no parser of ours fits, none is of a model for which one of the others has a parser, or the template proves nothing.
+model's name. Our column is full for that reason. Of the nine templates with calls that no parser of ours fits, six prove nothing of any, and none of the others documents a parser of Reka Edge, Functionary 3.2 and Qwen1.5.
 
 What can't run here: vLLM's parser of Mistral needs Mistral's own tokenizer, and that of Hy3 settings of the model's tokenizer. smg reads gpt-oss outside of its parsers' crates.
 transformers has templates of responses for few models: its own of `transformers serve`, and TRL's for the chat templates that TRL ships (the rows `trl-…`). Ours, which are such templates, too, aren't used.
