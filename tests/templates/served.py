@@ -27,9 +27,9 @@ def byte_characters():
     return [chr(byte) if byte in shown else chr(next(hidden)) for byte in range(256)]
 
 
-def make_model(directory, template, special_tokens):
-    """Writes a model directory and returns the literals of its added tokens; the first has id 256."""
-    literals = sorted({*LITERAL.findall(template), *special_tokens.values()})
+def make_model(directory, template, special_tokens, more=()):
+    """Writes a model directory and returns the literals of its added tokens, those of `more` that look like some among them; the first has id 256."""
+    literals = sorted({*LITERAL.findall(template), *special_tokens.values(), *filter(LITERAL.fullmatch, more)})
     plain = {key: False for key in ("single_word", "lstrip", "rstrip", "normalized")}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     tokenizer = {

@@ -1,6 +1,7 @@
 """Imports parts of packages whose other parts need a GPU: modules that aren't there give classes that do nothing."""
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import sys
 import types
 
@@ -81,3 +82,8 @@ def prepare(folder, bare, absent):
         module.__path__ = [f"{folder}/{name.replace('.', '/')}"]
         sys.modules[name] = module
     sys.meta_path.insert(0, Finder(absent))
+
+
+def version_of(folder, package):
+    """Returns the version of a package that is unpacked in `folder`."""
+    return next(importlib.metadata.distributions(name=package, path=[folder])).version

@@ -1,53 +1,28 @@
-"""Compares what Sluice's, vLLM's and SGLang's parsers read of turns that vendors' chat templates write."""
+"""Has the parsers of another server read turns, whole and streamed, and says which they don't read.
+
+`conformance.py PEER PACKAGE TURNS [RESULTS]` reads the turns that write.py wrote, by the parsers that peers.json names.
+`conformance.py PEER PACKAGE --cases DIRECTORY OURS CALLS REASONING [END]` reads a folder of our cases by the parsers CALLS and REASONING, each `-` for
+none; END is the token that ends turns, where OURS is a table and says none.
+PEER is a key of READERS, PACKAGE the folder of its package or the program `read`. `-v` shows each turn that isn't read.
+"""
 import collections
 import contextlib
 import importlib
 import io
 import json
 import logging
-import os
 import pathlib
-import re
-import subprocess
 import sys
 import tempfile
 
+from turns import fair, load, without_end
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.append(str(ROOT / "tests/templates"))
-HOST = os.environ.get("SLUICE_HOST", ROOT / "target/release/host")
-
-
-def fitted():
-    """Returns which parser fits each template, as the page says."""
-    rows = re.findall(r"^\| `(\S+)` \| (`.*`) \|$", (ROOT / "docs/fitted.md").read_text(), re.M)
-    return {template: parser for parser, templates in rows if "," not in parser for template in re.findall(r"`([^`]+)`", templates)}
-
-
-def stops():
-    """Returns the markers of each parser that end turns."""
-    listed = json.loads(subprocess.run([HOST, "parser", "list", "--plugins", "none", "--json"], check=True, capture_output=True).stdout)
-    return {parser["name"]: [parser["markers"][index] for index in parser["stops"]] for parser in listed if parser.get("markers")}
-
-
-def written(parser, template, stops, folder):
-    """Returns the turns that a template writes, and the number of those that our parser doesn't read."""
-    from corpus import special_tokens
-    from served import make_model
-
-    make_model(folder, template, special_tokens(template))
-    command = [HOST, "parser", "fit", parser, "--model", folder, "--save", folder / "cases", "--all", "--json"]
-    fit = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout)
-    verdicts = collections.Counter(probe["verdict"] for probe in fit["probes"] if not probe["probe"].startswith("marker-"))
-    files = sorted((folder / "cases").glob("*.json"))
-    from turns import load, without_end
-
-    turns = without_end([load(file) for file in files if "marker-" not in file.name], stops)
-    return turns, verdicts["differs"]
+READERS = {"vllm": "vllm", "sglang": "sglang", "transformers": "transformers", "smg": "native", "symphony": "native", "dynamo": "native", "dynamo-v2": "native"}
 
 
 def read(reader, turn, way, parsers):
-    """Returns whether the peer reads the turn; what it raises is said as the second value."""
+    """Returns whether the peer reads the turn, and what it makes of it or raises."""
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             made = getattr(reader, way)(turn, *parsers)
@@ -56,41 +31,89 @@ def read(reader, turn, way, parsers):
     return turn.is_read(made), made
 
 
-def compare(reader, templates, name, parser, parsers, stops):
-    """Returns how many of a template's turns are read, by whom."""
-    with tempfile.TemporaryDirectory() as work:
-        folder = pathlib.Path(work)
-        turns, differs = written(parser, (templates / f"{name}.jinja").read_text(), stops, folder)
-        if hasattr(reader, "model"):
-            reader.model(folder)
-        row, missed = collections.Counter(turns=len(turns), ours=len(turns) - differs), []
-        for turn in turns:
-            for way in ("whole", "streamed"):
-                is_read, made = read(reader, turn, way, parsers)
-                row[way] += is_read
-                if not is_read:
-                    missed.append((way, turn, made))
-    return row, missed
+def compare(reader, turns, parsers):
+    """Returns the names of the turns that aren't read whole, and of those that aren't streamed; `-v` shows them."""
+    missed = {"whole": [], "streamed": []}
+    for turn in turns:
+        for way, names in missed.items():
+            is_read, made = read(reader, turn, way, parsers)
+            if not is_read:
+                names.append(turn.name)
+            if not is_read and "-v" in sys.argv:
+                print(f"    {way} {turn.name} {turn.prompt[-30:]!r} {turn.text[:400]!r}\n      {made!r}")
+    return missed
+
+
+def written(folder, left_out):
+    """Returns the turns of a template without those named, and what write.py noted of them."""
+    about = json.loads((folder / "about.json").read_text())
+    turns = [load(file, about["stops"]) for file in sorted((folder / "cases").glob("*.json"))]
+    return fair(turns if about["stops"] else without_end(turns), left_out), about
+
+
+def compare_templates(peer, reader, folder):
+    """Returns what a peer doesn't read of each template's turns."""
+    results = {}
+    for name, peers in json.loads((HERE / "peers.json").read_text()).items():
+        if peer not in peers:
+            continue
+        turns, about = written(folder / name, peers.get("left_out", {}))
+        reader.model(folder / name / "model")
+        missed = compare(reader, turns, peers[peer])
+        results[name] = {"ours": about["parser"], "turns": len(turns), "differ": about["differ"], **missed}
+        print(f"{name}: {', '.join(f'{way} {len(turns) - len(missed[way])}' for way in missed)} of {len(turns)}; {' '.join(missed['streamed'])}", flush=True)
+    return {"version": reader.version, "templates": results}
+
+
+def compare_cases(reader, directory, ours, parsers, ends):
+    """Prints which cases of a folder, of those that end as the model meant, a peer doesn't read."""
+    from write import markers
+
+    literals, stops = markers()[ours]
+    stops = [*stops, *ends]
+    files = [file for file in sorted(directory.glob("*.json")) if is_plain(json.loads(file.read_text()))]
+    turns = [load(file, stops) for file in files]
+    for turn, file in zip(turns, files):
+        turn.name = file.stem
+    with tempfile.TemporaryDirectory() as folder:
+        from served import make_model
+
+        make_model(pathlib.Path(folder), " ".join(literals), {"eos_token": stops[0] if stops else "</s>"}, stops)
+        reader.model(pathlib.Path(folder))
+        missed = compare(reader, turns, parsers)
+    for way, names in missed.items():
+        print(f"{way}: {len(turns) - len(names)} of {len(turns)}; not read: {' '.join(names)}")
+
+
+def is_json(text):
+    """Whether a text is JSON."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_plain(case):
+    """Whether a case is a turn that the model ended, of functions, and items that are whole, their arguments JSON."""
+    expect = case.get("expect", {})
+    tools = all(isinstance(tool, str) or tool.get("kind", "function") == "function" for tool in case.get("tools", []))
+    whole = all("status" not in item and is_json(item.get("arguments", "{}")) for item in expect.get("items", []))
+    return tools and whole and "items" in expect and expect.get("end", "completed") == "completed" and case.get("finish", "stop") == "stop" and not case.get("options")
 
 
 def main():
-    templates, peer, folder = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    arguments = [word for word in sys.argv[1:] if word != "-v"]
+    peer, package, turns, *rest = arguments
     logging.disable(logging.CRITICAL)
-    reader = importlib.import_module(f"read_{peer}").Reader(folder)
-    total, ends, ours = collections.Counter(), stops(), fitted()
-    print(f"| template | Sluice | {peer} | turns | Sluice reads | {peer}, whole | {peer}, streamed | not read, streamed |\n|---|---|---|---|---|---|---|---|")
-    for name, peers in json.loads((HERE / "peers.json").read_text()).items():
-        if peer not in peers or name not in ours:
-            continue
-        row, missed = compare(reader, templates, name, ours[name], peers[peer], ends.get(ours[name], []))
-        total += row
-        names = " ".join(turn.name for way, turn, _ in missed if way == "streamed") if row["streamed"] else "all"
-        parsers = ", ".join(f"`{parser}`" for parser in peers[peer] if parser)
-        print(f"| `{name}` | `{ours[name]}` | {parsers} | {row['turns']} | {row['ours']} | {row['whole']} | {row['streamed']} | {names} |", flush=True)
-        if "-v" in sys.argv:
-            for way, turn, made in missed:
-                print(f"    {way} {turn.name} {turn.prompt[-30:]!r} {turn.text[:400]!r}\n      {made!r}")
-    print(f"| all | | | {total['turns']} | {total['ours']} | {total['whole']} | {total['streamed']} | |")
+    reader = importlib.import_module(f"read_{READERS[peer]}").Reader(package, peer)
+    if turns == "--cases":
+        directory, ours, calls, reasoning, *ends = rest
+        compare_cases(reader, pathlib.Path(directory), ours, [None if name == "-" else name for name in (calls, reasoning)], ends)
+        return
+    results = compare_templates(peer, reader, pathlib.Path(turns))
+    if rest:
+        pathlib.Path(rest[0]).write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

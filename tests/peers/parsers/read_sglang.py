@@ -1,16 +1,20 @@
 """Turns read by SGLang's parsers."""
-from absent import prepare
+from absent import prepare, version_of
 from turns import Collected
 
 
 class Reader:
-    def __init__(self, folder):
+    def __init__(self, folder, _):
+        self.version = version_of(folder, "sglang")
         prepare(folder, ["sglang", "sglang.srt", "sglang.srt.entrypoints", "sglang.srt.entrypoints.openai"], ["torch", "triton", "zmq", "xgrammar", "sglang.srt.utils", "sglang.srt.server_args"])
         from sglang.srt.entrypoints.openai.protocol import Tool
         from sglang.srt.function_call.function_call_parser import FunctionCallParser
         from sglang.srt.parser.reasoning_parser import ReasoningParser
 
         self.Tool, self.Calls, self.Reasoning = Tool, FunctionCallParser, ReasoningParser
+
+    def model(self, folder):
+        """Needs none of its files."""
 
     def parsers(self, turn, calls, reasoning):
         tools = [self.Tool(**tool) for tool in turn.tools]

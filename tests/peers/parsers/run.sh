@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Compares our parsers with vLLM's and SGLang's over the turns that published chat templates write: `run.sh`; see README.md. tests/templates/run.sh
-# collects the templates, and runs first.
+# Has the parsers of other servers read the turns that published chat templates write, and checks docs/conformance.md: `run.sh [--page] [-v]`; see
+# README.md. tests/templates/run.sh collects the templates, and runs first.
 set -euo pipefail
 export SLUICE_HOST=$(realpath -m "${SLUICE_HOST:-$(dirname "$0")/../../../target/release/host}")
-templates=$(realpath -m "${TEMPLATES_WORK:-$(dirname "$0")/../../../target/templates}")/templates
+corpus=$(realpath -m "${TEMPLATES_WORK:-$(dirname "$0")/../../../target/templates}")
 work=$(realpath -m "${PARSERS_WORK:-$(dirname "$0")/../../../target/parsers}")
 cd "$(dirname "$0")"
 
-PEERS=(vllm==0.33.0 sglang==0.5.23)
-[ -d "$templates" ] || { echo "no templates in $templates: run tests/templates/run.sh" >&2; exit 1; }
+PEERS=(vllm==0.33.0 sglang==0.5.23 trl==1.16.0)
+[ -d "$corpus/templates" ] || { echo "no templates in $corpus: run tests/templates/run.sh" >&2; exit 1; }
 mkdir -p "$work"
 if ! diff <(cat requirements.txt && echo "${PEERS[@]}") "$work/.installed" >/dev/null 2>&1; then
     rm -rf "$work/venv"
@@ -19,11 +19,29 @@ if ! diff <(cat requirements.txt && echo "${PEERS[@]}") "$work/.installed" >/dev
         rm -rf "${work:?}/$name" "$work/$name"-*.whl
         "$work/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d "$work" "$peer"
         # Their sources, and none of their kernels.
-        python3 -c 'import sys, zipfile; files = zipfile.ZipFile(sys.argv[1]); files.extractall(sys.argv[2], [name for name in files.namelist() if name.endswith(".py")])' "$work/$name"-*.whl "$work/$name"
+        python3 -c 'import sys, zipfile; files = zipfile.ZipFile(sys.argv[1]); files.extractall(sys.argv[2], [name for name in files.namelist() if name.endswith((".py", ".jinja", "/METADATA"))])' "$work/$name"-*.whl "$work/$name"
         rm "$work/$name"-*.whl
     done
     (cat requirements.txt && echo "${PEERS[@]}") >"$work/.installed"
 fi
-for peer in vllm sglang; do
-    "$work/venv/bin/python" conformance.py "$templates" "$peer" "$work/$peer" "$@"
+[ -f ../vocabulary/o200k_base.tiktoken ] || ../vocabulary.sh
+cargo build --quiet --release --locked --manifest-path ../Cargo.toml --package readers
+
+python() { "$work/venv/bin/python" "$@"; }
+verbose=() page=(--check)
+for word in "$@"; do
+    case $word in
+    -v) verbose=(-v) ;;
+    --page) page=(--page) ;;
+    esac
 done
+mkdir -p "$work/results"
+python write.py "$corpus/templates" "$work/turns"
+for peer in vllm sglang trl; do
+    reader=${peer/trl/transformers}
+    python conformance.py "$reader" "$work/$peer" "$work/turns" "$work/results/$reader.json" "${verbose[@]}"
+done
+for project in smg symphony dynamo dynamo-v2; do
+    python conformance.py "$project" ../target/release/read "$work/turns" "$work/results/$project.json" "${verbose[@]}"
+done
+python page.py "$work/results" "${page[@]}"

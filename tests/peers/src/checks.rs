@@ -1,11 +1,12 @@
 //! Checks of a parser: whether it reads a text alike however it is cut, and for how many deltas it
 //! puts out nothing.
 
+use readers::{Delta, Record};
 use serde_json::Value;
 
 use crate::formats::{Format, Shape, WORD};
 use crate::samples::Sample;
-use crate::stream::{Count, Cut, Delta, Record, Start};
+use crate::stream::{Count, Cut, Start, difference};
 
 /// Results of the checks of a parser in one format.
 pub(crate) struct Checks {
@@ -23,7 +24,7 @@ pub(crate) fn check(format: &Format, start: &Start, sample: &Sample) -> Checks {
         let whole = parse(start, sample.text, usize::MAX);
         notes.extend(misread(&whole, sample).map(|what| format!("the sample in one piece: {what}")));
         let differs = [1, 3, 7].into_iter().find_map(|chars| {
-            let what = parse(start, sample.text, chars).difference(&whole)?;
+            let what = difference(&parse(start, sample.text, chars), &whole)?;
             Some(format!("by {chars} characters / in one piece: {what}"))
         });
         let alike = differs.is_none();

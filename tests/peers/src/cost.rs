@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use readers::{Delta, Stream};
+
 use crate::formats::{Format, Shape};
 use crate::measure::thread_cpu;
-use crate::stream::{Count, Cut, Delta, Start, Stream};
+use crate::stream::{Count, Cut, Start};
 
 /// Numbers of deltas of a stream.
 pub(crate) const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];

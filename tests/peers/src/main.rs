@@ -17,8 +17,10 @@ mod stream;
 use checks::Checks;
 use cost::{Cost, LENGTHS};
 use formats::{FORMATS, Format, Shape};
+use readers::Delta;
+use readers::harmony::{encode, find_vocabulary};
 use samples::SAMPLES;
-use stream::{Delta, Start};
+use stream::Start;
 
 /// Returns the format of this name.
 fn format(name: &str) -> Option<&'static Format> {
@@ -32,7 +34,7 @@ fn tokens<'a>(format: &Format, deltas: &[&'a str]) -> Vec<Delta<'a>> {
         let at = markers.iter().position(|known| known == text && !format.spelt.contains(&text));
         at.map_or(u32::MAX, |at| u32::try_from(at).expect("few markers"))
     };
-    let tokens = |text| if format.name == "harmony" { parsers::encode(text) } else { Vec::new() };
+    let tokens = |text| if format.name == "harmony" { encode(text) } else { Vec::new() };
     deltas.iter().map(|text| Delta { text, marker: Some(marker(text)), tokens: tokens(text) }).collect()
 }
 
@@ -77,7 +79,7 @@ fn verdicts(parsers: &[(&str, Start)], checks: &[Checks]) {
 }
 
 fn main() {
-    parsers::find_vocabulary();
+    find_vocabulary();
     let asked: Vec<String> = std::env::args().skip(1).collect();
     println!(
         "ns of CPU per delta of about 4 characters, started and warm; > where {} s were not enough for one stream",
@@ -88,7 +90,7 @@ fn main() {
     {
         let Some(sample) = SAMPLES.iter().find(|sample| sample.format == format.name) else { continue };
         println!("\n== {} ==", format.name);
-        if format.name == "harmony" && parsers::encode("a").is_empty() {
+        if format.name == "harmony" && encode("a").is_empty() {
             println!("without o200k_base.tiktoken ours alone reads it: run tests/peers/vocabulary.sh");
         }
         let parsers: Vec<(&str, Start)> =

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use parsers::ParserLimits;
 use contract::{FinishReason, Request, ToolKind};
+use parsers::ParserLimits;
 use parsers::{Plugin, PluginSource, Runtime};
+use readers::{Delta, Sink, Stream};
 use turn::{Binding, ItemHead, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids};
 
 use super::{TOOL, parameters};
-use crate::stream::{Cut, Delta, Sink, Start, Stream};
+use crate::stream::{Cut, Start};
 
 /// Returns the format's plugin, which is compiled once.
 fn load(format: &str) -> Arc<Plugin> {

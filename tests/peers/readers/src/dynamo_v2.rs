@@ -1,39 +1,34 @@
-//! `dynamo-parsers-v2`: its unified parsers (reasoning, text and calls in one). For Harmony it
-//! reads token ids.
+//! `dynamo-parsers-v2`: its unified parsers (reasoning, text and calls in one), by the name of the parser of calls. For Harmony it reads token
+//! ids.
 
 use dynamo_parsers_v2::{
     Tool, UnifiedParser, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput,
     UnifiedParserStartingState, create_unified_parser_for_family,
 };
 
-use super::{TOOL, harmony, parameters};
-use crate::stream::{Cut, Delta, Sink, Start, Stream};
+use crate::{Delta, Names, Opening, Request, Sink, Stream, harmony};
 
-pub(super) fn start(format: &str) -> Option<Start> {
-    let family = match format {
-        "qwen3-coder" => "qwen3_coder",
-        "kimi-k2" => "kimi_k2",
-        "harmony" if harmony::available() => "gpt_oss",
-        _ => return None,
+/// Starts a stream of the family.
+pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
+    if harmony::is_harmony(names) && !harmony::available() {
+        return None;
+    }
+    let tool = |tool: &crate::Tool| Tool {
+        name: tool.name.clone(),
+        description: None,
+        parameters: tool.parameters.clone(),
+        strict: None,
     };
-    let tool = Tool { name: TOOL.to_owned(), description: None, parameters: parameters(), strict: None };
-    Some(Box::new(move |cut| {
-        let mut parser =
-            create_unified_parser_for_family(family, std::slice::from_ref(&tool)).expect("its own name");
-        // A stream that is measured has no reasoning; one that is checked begins with the marker of
-        // reasoning.
-        let answering = family != "gpt_oss" && cut == Cut::Tokens;
-        let init = UnifiedParserInit {
-            starting_state: if answering {
-                UnifiedParserStartingState::Response
-            } else {
-                UnifiedParserStartingState::None
-            },
-            ..UnifiedParserInit::default()
-        };
-        parser.initialize_request(init).expect("its own settings");
-        Some(Box::new(Dynamo { parser }))
-    }))
+    let tools: Vec<Tool> = request.tools.iter().map(tool).collect();
+    let mut parser = create_unified_parser_for_family(names.calls.as_deref()?, &tools).ok()?;
+    let starting_state = match request.opening {
+        Opening::Nothing => UnifiedParserStartingState::None,
+        Opening::Reasoning => UnifiedParserStartingState::Reasoning,
+        Opening::Answer => UnifiedParserStartingState::Response,
+    };
+    let init = UnifiedParserInit { starting_state, ..UnifiedParserInit::default() };
+    parser.initialize_request(init).expect("its own settings");
+    Some(Box::new(Dynamo { parser }))
 }
 
 struct Dynamo {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use openai_harmony::chat::Role;
 use openai_harmony::{HarmonyEncoding, HarmonyEncodingName, StreamableParser, load_harmony_encoding};
 
-use crate::stream::{Cut, Delta, Sink, Start, Stream};
+use crate::{Delta, Names, Sink, Stream};
 
 /// Environment variable with the folder in which all three crates look for the vocabulary.
 const FOLDER: &str = "TIKTOKEN_ENCODINGS_BASE";
@@ -15,8 +15,8 @@ const FOLDER: &str = "TIKTOKEN_ENCODINGS_BASE";
 /// Sets the variable to the folder that `vocabulary.sh` fills, unless it is set.
 ///
 /// Must be called before any other thread runs.
-pub(crate) fn find_vocabulary() {
-    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/vocabulary");
+pub fn find_vocabulary() {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../vocabulary");
     if std::env::var_os(FOLDER).is_none() && Path::new(own).join("o200k_base.tiktoken").exists() {
         // SAFETY: no other thread runs yet.
         #[expect(unsafe_code, reason = "the crates read nothing but the environment")]
@@ -33,23 +33,35 @@ fn encoding() -> Option<&'static HarmonyEncoding> {
 }
 
 /// Whether the vocabulary is available.
-pub(crate) fn available() -> bool {
+#[must_use]
+pub fn available() -> bool {
     encoding().is_some()
 }
 
 /// Tokens of a text in Harmony's vocabulary; empty without the vocabulary.
-pub(crate) fn encode(text: &str) -> Vec<u32> {
+#[must_use]
+pub fn encode(text: &str) -> Vec<u32> {
     encoding().map(|encoding| encoding.tokenizer().encode_with_special_tokens(text)).unwrap_or_default()
 }
 
-pub(super) fn start(format: &str) -> Option<Start> {
-    let encoding = encoding().filter(|_| format == "harmony")?;
-    Some(Box::new(move |cut| {
-        let parser =
-            StreamableParser::new(encoding.clone(), Some(Role::Assistant)).expect("its own vocabulary");
-        (cut == Cut::Tokens)
-            .then(|| Box::new(Harmony { parser, place: Place::Header, calls: 0 }) as Box<dyn Stream>)
-    }))
+/// Whether parsers of these names read Harmony.
+#[must_use]
+pub fn is_harmony(names: &Names) -> bool {
+    matches!(names.calls.as_deref(), Some("harmony" | "gpt_oss"))
+}
+
+/// Tokens of a text for parsers that servers give some.
+#[must_use]
+pub fn tokens(names: &Names, text: &str) -> Vec<u32> {
+    if names.calls.as_deref() == Some("gpt_oss") { encode(text) } else { Vec::new() }
+}
+
+/// Starts a stream of `openai-harmony`, which reads tokens alone; `None` without the vocabulary.
+#[must_use]
+pub fn start() -> Option<Box<dyn Stream>> {
+    let parser =
+        StreamableParser::new(encoding()?.clone(), Some(Role::Assistant)).expect("its own vocabulary");
+    Some(Box::new(Harmony { parser, place: Place::Header, calls: 0 }))
 }
 
 struct Harmony {
