@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::{HEAD, OWNERLESS, Seal, VERSION};
+use crate::messages::WEB_RESULT;
 use crate::responses::{REASONING, SUMMARY};
 use system::random::to_hex;
 
@@ -45,7 +46,7 @@ impl Seal {
     fn opened(&self, string: &[u8]) -> Option<String> {
         let string = std::str::from_utf8(string).ok()?;
         let text = |purpose| Some((purpose, self.open(purpose, string).ok()?));
-        if let Some((purpose, text)) = [REASONING, SUMMARY].into_iter().find_map(text) {
+        if let Some((purpose, text)) = [REASONING, SUMMARY, WEB_RESULT].into_iter().find_map(text) {
             return Some(format!("sealed {purpose} sha256:{}", to_hex(&Sha256::digest(text))));
         }
         let bytes = URL_SAFE_NO_PAD.decode(string).ok()?;
