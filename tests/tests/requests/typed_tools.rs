@@ -146,7 +146,8 @@ async fn a_flood_of_searches_of_tools_comes_to_an_end() {
 async fn huge_patches_and_ten_thousand_deferred_tools_are_refused_in_words() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = scripted(&folder, &json!([{ "text": "<think>\n</think>\n\nHi." }])).await;
-    let operation = json!({ "type": "create_file", "path": "a", "diff": "+x\n".repeat(10 << 20) });
+    let operation =
+        json!({ "type": "create_file", "path": "a", "diff": format!("+{}", "x".repeat(30 << 20)) });
     let patch = json!([
         { "role": "user", "content": "Go." },
         { "type": "apply_patch_call", "call_id": "c", "operation": operation },

@@ -167,8 +167,11 @@ mod tests {
             ),
         ] {
             let filter = only(domain);
-            inside.iter().for_each(|page| assert!(filter.allow(page), "{domain} has {page}"));
-            outside.iter().for_each(|page| assert!(!filter.allow(page), "{domain} has no {page}"));
+            for (page, is_allowed) in
+                inside.iter().map(|page| (page, true)).chain(outside.iter().map(|page| (page, false)))
+            {
+                assert_eq!(filter.allow(page), is_allowed, "{domain}: {page}");
+            }
         }
     }
 

@@ -69,20 +69,16 @@ pub(crate) async fn with_output(
 ) -> store::Result<Response> {
     let mut response = store.response(owner, id, budget.clone()).await?;
     if response.background && matches!(response.state, State::Running(_)) {
-        let handle = running.find(owner, id);
-        let output = match &handle {
-            Some(handle) => {
-                let mut so_far = handle.so_far.lock().await;
-                budget.pay(so_far.log.bytes())?;
-                let is_there = add_events(&mut so_far.log, store, owner, id, &budget).await?;
-                let output = is_there.then(|| budget.run(|| so_far.log.output()));
-                so_far.hold(accounts, owner);
-                output
-            }
-            None => {
-                let log = folded_log(store, owner, &response, &budget).await?;
-                log.map(|log| budget.run(|| log.output()))
-            }
+        let output = if let Some(handle) = running.find(owner, id) {
+            let mut so_far = handle.so_far.lock().await;
+            budget.pay(so_far.log.bytes())?;
+            let is_there = add_events(&mut so_far.log, store, owner, id, &budget).await?;
+            let output = is_there.then(|| budget.run(|| so_far.log.output()));
+            so_far.hold(accounts, owner);
+            output
+        } else {
+            let log = folded_log(store, owner, &response, &budget).await?;
+            log.map(|log| budget.run(|| log.output()))
         };
         response.state = State::Running(output.unwrap_or_default());
     }
