@@ -29,7 +29,7 @@ RULES = [
     asked("opens", call("browser.open", {"url": "https://travel.example/oslo"})),
     {"when": {"contains": "is wet in Oslo"}, "text": THOUGHT + "It is wet."},
     {"when": {"contains": "never wet"}, "text": THOUGHT + "It is never wet."},
-    {"when": {"contains": "kept to"}, "text": THOUGHT + "It kept to them."},
+    {"when": {"contains": "kept to ["}, "text": THOUGHT + "It kept to them."},
     {"when": {"last_role": "tool"}, "text": THOUGHT + "I don't know."},
     {"text": THOUGHT + "I know nothing."},
 ]
