@@ -114,3 +114,72 @@ async fn a_model_that_only_searches_comes_to_an_end() {
     assert_eq!(response["status"], "failed");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_searches_of_tools_comes_to_an_end() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let searches = vec![("tool_search", json!({ "query": "mail", "limit": 20 })); 200];
+    let rules = json!([
+        { "when": { "tool_results": 0 }, "text": calls(&searches) },
+        { "when": { "tool_results": 200 }, "text": "<think>\n</think>\n\nDone." },
+    ]);
+    let mut setup = Setup::replay(folder.path(), &rules);
+    setup.model.context = Some(1 << 20);
+    let server = TestServer::start(setup).await;
+    let function = |number: usize| json!({ "type": "function", "name": format!("mail_{number}"), "description": "Sends a mail.", "parameters": { "type": "object" }, "defer_loading": true });
+    let tools: Vec<Value> = (0..500).map(function).chain([json!({ "type": "tool_search" })]).collect();
+    let body = json!({ "model": "qwen3-tiny", "input": "Go.", "stream": true, "tools": tools, "max_tool_calls": 150 });
+    let (_, response) = streamed(&server, &body).await;
+    let found = response["output"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .filter(|item| item["type"] == "tool_search_output");
+    let found: Vec<usize> = found.map(|item| item["tools"].as_array().expect("tools").len()).collect();
+    assert_eq!(found, [vec![20; 150], vec![0; 50]].concat());
+    assert_eq!(item(&response, "message")["content"][0]["text"], "Done.");
+    server.stop().await;
+}
+
+/// The server lives, and says what is too much.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn huge_patches_and_ten_thousand_deferred_tools_are_refused_in_words() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = scripted(&folder, &json!([{ "text": "<think>\n</think>\n\nHi." }])).await;
+    let operation =
+        json!({ "type": "create_file", "path": "a", "diff": format!("+{}", "x".repeat(30 << 20)) });
+    let patch = json!([
+        { "role": "user", "content": "Go." },
+        { "type": "apply_patch_call", "call_id": "c", "operation": operation },
+        { "type": "apply_patch_call_output", "call_id": "c", "status": "completed" },
+    ]);
+    let deferred = |tool: Value| json!(vec![tool; 10_000]);
+    let function = json!({ "type": "function", "name": "f", "defer_loading": true });
+    let custom = json!({ "name": "f", "input_schema": {}, "defer_loading": true });
+    let ask = json!([{ "role": "user", "content": "Hi." }]);
+    for (path, body, what) in [
+        ("/v1/responses", json!({ "input": patch, "tools": [{ "type": "apply_patch" }] }), "context"),
+        (
+            "/v1/responses",
+            json!({ "input": "Hi.", "tools": deferred(function) }),
+            "at most 512 tools, got 10000",
+        ),
+        (
+            "/v1/messages",
+            json!({ "messages": ask, "max_tokens": 9, "tools": deferred(custom) }),
+            "at most 512 tools, got 10000",
+        ),
+    ] {
+        let mut body = body;
+        body["model"] = json!("qwen3-tiny");
+        let answer = post(server.address, path, &body).await;
+        let message = answer.json()["error"]["message"].as_str().expect("a text").to_owned();
+        assert!(answer.status == 400 && message.contains(what), "{path}: {message:.300}");
+    }
+    let body = json!({ "model": "qwen3-tiny", "input": "Hi." });
+    assert_eq!(
+        item(&answered(server.address, "/v1/responses", &body).await, "message")["content"][0]["text"],
+        "Hi."
+    );
+    server.stop().await;
+}

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 
-use super::toolbox::Route;
+use super::route::Route;
 use model::AnswerContext;
 use model::record::RecordedInput;
 use model::record::line::{Line, ToolLine};
@@ -53,14 +53,7 @@ impl Calls {
                 (key, result)
             })
         } else {
-            Box::pin(async move {
-                let (server, name) = (&route.server, &route.called.name);
-                let result = match &trace {
-                    Some(trace) => server.call_traced(name, &arguments, trace).await,
-                    None => server.call(name, &arguments).await,
-                };
-                (key, result.map_err(|error| error.to_string()))
-            })
+            Box::pin(async move { (key, route.call(arguments, trace.as_ref()).await) })
         });
         self.start();
     }

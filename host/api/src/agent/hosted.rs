@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::domains::Domains;
 use super::search::ToolSearch;
 use mcp::{Approval, McpServer};
 
@@ -37,9 +38,25 @@ pub struct HostedTools {
     pub approval: ApprovalRule,
     /// Whether the client has the list of tools already and isn't sent it again.
     pub listed: bool,
+    /// Domains to which the request restricts a search of the web.
+    pub domains: Option<Arc<Domains>>,
 }
 
 impl HostedTools {
+    /// All tools of `server`, as `kind`, whose calls need approval by one rule.
+    pub fn new(server: Arc<McpServer>, kind: HostedToolKind, approval: Approval) -> Self {
+        Self {
+            server,
+            kind,
+            allowed: None,
+            denied: Vec::new(),
+            chosen: None,
+            approval: ApprovalRule::all(approval),
+            listed: false,
+            domains: None,
+        }
+    }
+
     /// Whether the model may call any tool of the server.
     pub(crate) fn may_be_called(&self) -> bool {
         self.chosen.as_ref().is_none_or(|chosen| !chosen.is_empty())

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::event::{AnswerEvent, CallKind, Called, Consent, ServerEvent};
 use super::hosted::{Approved, HostedToolKind, HostedTools};
+use super::route::{Route, WebLimit};
 use contract::{Payload, ToolKind};
 use grammar::ToolDefinition;
-use mcp::{McpServer, McpTool};
+use mcp::McpTool;
 use model::Job;
 use prompt::ToolDeclaration;
 
@@ -33,13 +34,6 @@ pub(super) struct Toolbox {
     allowed: HashMap<(String, String), Route>,
     /// Whether the server searches tools for the model.
     pub(super) searches: bool,
-}
-
-/// Tool and server that a call goes to.
-#[derive(Debug, Clone)]
-pub(super) struct Route {
-    pub(super) server: Arc<McpServer>,
-    pub(super) called: Called,
 }
 
 impl Toolbox {
@@ -65,7 +59,9 @@ impl Toolbox {
                 name: tool.name.clone(),
                 consent: if asks { Consent::Asked } else { Consent::NotNeeded },
             };
-            let route = Route { server: Arc::clone(&hosted.server), called };
+            let limit = hosted.domains.as_ref().map(|domains| WebLimit::new(domains, tool));
+            let can_run = kind == CallKind::Search || limit.as_ref().is_none_or(WebLimit::is_known);
+            let route = Route { server: Arc::clone(&hosted.server), called, limit };
             self.allowed.insert((label.to_owned(), tool.name.clone()), route.clone());
             if hosted.chosen.as_ref().is_some_and(|chosen| !chosen.contains(&tool.name)) {
                 continue;
@@ -74,7 +70,7 @@ impl Toolbox {
             let taken =
                 self.routes.contains_key(name) || job.demand.tools.iter().any(|tool| tool.name == *name);
             let name = if taken { full.clone() } else { name.to_owned() };
-            if !(builtin && kind != CallKind::Mcp) {
+            if can_run && !(builtin && kind != CallKind::Mcp) {
                 declare(&name, tool, job);
             }
             self.routes.entry(full).or_insert_with(|| route.clone());

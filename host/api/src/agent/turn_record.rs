@@ -4,8 +4,9 @@
 use serde_json::json;
 
 use super::event::{AnswerEvent, CallKind, Consent, ServerEvent};
+use super::route::Route;
 use super::search::SEARCH;
-use super::toolbox::{Route, Toolbox};
+use super::toolbox::Toolbox;
 use super::transcript::Transcript;
 use prompt::ChatMessage;
 use turn::{Delta, ItemHead, ItemStatus, TurnEvent};

@@ -51,6 +51,10 @@ pub(crate) const CACHE_CONTROL: Row = Row::ignored("cache_control", "prefixes ar
 pub(crate) const CACHE_BREAKPOINT: Row =
     Row::ignored("prompt_cache_breakpoint", "prefixes are always cached");
 
+/// What a client does about a tool for a computer's screen.
+pub(crate) const NO_SCREEN: &str =
+    "the model can't see a screen: leave the tool out, or declare functions that work on text";
+
 /// What functions and custom tools have that says nothing here.
 pub(crate) const TOOL_EXTRAS: &[Row] =
     &tool_extras(Row::ignored("defer_loading", "the model sees all tools from the start"));

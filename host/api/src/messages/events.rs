@@ -246,6 +246,8 @@ pub(super) struct Usage {
 #[schemars(rename = "MessageServerToolUses")]
 struct ServerToolUses {
     web_search_requests: usize,
+    /// Always 0: the calls by which pages are opened are those of a tool server.
+    web_fetch_requests: usize,
 }
 
 #[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
@@ -270,7 +272,8 @@ impl Usage {
 
     /// With this number of searches of the web, if there were any.
     pub(super) fn with_searches(self, web_search_requests: usize) -> Self {
-        let uses = (web_search_requests > 0).then_some(ServerToolUses { web_search_requests });
+        let uses = ServerToolUses { web_search_requests, web_fetch_requests: 0 };
+        let uses = (web_search_requests > 0).then_some(uses);
         Self { server_tool_use: uses, ..self }
     }
 }

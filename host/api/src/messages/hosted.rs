@@ -3,10 +3,10 @@
 
 use super::fields::WEB_SEARCH;
 use super::{fields, known_tools, search};
-use crate::agent::{ApprovalRule, Hosted, HostedToolKind, HostedTools};
+use crate::agent::{Hosted, HostedToolKind, HostedTools};
 use crate::error::ApiError;
 use crate::json::JsonObject;
-use crate::tools::TOOLS;
+use crate::tools::{TOOLS, domains};
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServers, RequestServerError, UrlError};
 use net::printable::printable;
@@ -48,15 +48,7 @@ pub(super) fn read(
                 servers.of_request(name, url, headers(&server)?).map_err(|error| refusal(&server, &error))?
             }
         };
-        let mut tools = HostedTools {
-            server: found,
-            kind: HostedToolKind::Mcp,
-            allowed: None,
-            denied: Vec::new(),
-            chosen: None,
-            approval: ApprovalRule::all(Approval::Never),
-            listed: false,
-        };
+        let mut tools = HostedTools::new(found, HostedToolKind::Mcp, Approval::Never);
         if let Some(which) = server.get(fields::TOOL_CONFIGURATION)? {
             let allowed = which.list(fields::ALLOWED_TOOLS)?;
             tools.allowed = which.value(fields::ALLOWED_TOOLS).map(|_| allowed.texts()).transpose()?;
@@ -72,7 +64,7 @@ pub(super) fn read(
         match tool.get(fields::TYPE.optional())? {
             Some(TOOLSET) => toolset(&tool, &mut hosted, warnings)?,
             Some(kind) if is_hosted(kind) => match search::tools(servers) {
-                Some(tools) => add_search(&tool, tools, &mut hosted, warnings)?,
+                Some(tools) => add_search(&tool, tools, &mut hosted)?,
                 // A request that has no other tool is for a search.
                 None if declared.iter().nth(1).is_none() => {
                     return Err(tool.at(fields::TYPE).unsupported(NO_SEARCH));
@@ -91,19 +83,13 @@ pub(super) fn is_hosted(kind: &str) -> bool {
     kind == TOOLSET || known_tools::family(kind) == WEB_SEARCH
 }
 
-/// Adds the tools with which the model searches the web, once.
-fn add_search(
-    tool: &JsonObject<'_>,
-    tools: HostedTools,
-    hosted: &mut Hosted,
-    warnings: &mut Warnings,
-) -> Result<(), ApiError> {
+/// Adds the tools with which the model searches the web, once: of two, neither may lose its bounds.
+fn add_search(tool: &JsonObject<'_>, tools: HostedTools, hosted: &mut Hosted) -> Result<(), ApiError> {
     if hosted.tools.iter().any(|other| other.kind == tools.kind) {
-        warnings.add("a second web_search ignored: there is one already");
-        return Ok(());
+        return Err(tool.at(fields::TYPE).invalid("there is a search of the web already: send one"));
     }
     hosted.max_calls = tool.get(fields::MAX_USES)?;
-    hosted.tools.push(tools);
+    hosted.tools.push(HostedTools { domains: domains(tool)?, ..tools });
     Ok(())
 }
 

@@ -19,16 +19,15 @@ pub(super) enum KnownTool {
 /// Versions of the editor whose edits can be undone.
 const WITH_UNDO: [&str; 2] = ["text_editor_20241022", "text_editor_20250124"];
 
+/// Types of tools that have a date behind them.
+const DATED: [&str; 6] = ["bash", "text_editor", "memory", WEB_SEARCH, "computer", "computer_toolset"];
+
 /// The type in the table of tools that a tool's type stands for: that of a known tool without its
 /// date.
 pub(super) fn family(kind: &str) -> &str {
     let is_date = |end: &str| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit());
     match kind.rsplit_once('_') {
-        Some((family, date))
-            if is_date(date) && ["bash", "text_editor", "memory", WEB_SEARCH].contains(&family) =>
-        {
-            family
-        }
+        Some((family, date)) if is_date(date) && DATED.contains(&family) => family,
         _ => kind,
     }
 }

@@ -27,6 +27,7 @@ pub use machine::MessagesMachine;
 pub use models::{ModelInfo, ModelPage};
 pub use request::MessagesRequest;
 pub use request::{count, read};
+pub(super) use search::WEB_RESULT;
 
 /// Purpose of signatures of thinking ([`super::seal::Seal::sign`]).
 pub(super) const THINKING: &str = "messages.thinking";

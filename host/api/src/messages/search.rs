@@ -5,10 +5,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value as Found;
 
 use super::fields;
-use crate::agent::{ApprovalRule, BROWSER_SEARCH, HostedToolKind, HostedTools, TOO_MANY};
+use crate::agent::{BROWSER_SEARCH, HostedToolKind, HostedTools, TOO_MANY, WebResult};
 use crate::error::ApiError;
 use crate::json::{JsonObject, List, Value};
 use crate::seal::Seal;
@@ -17,22 +16,17 @@ use mcp::{Approval, McpServers};
 use prompt::{Content, HistoryCall};
 
 /// Purpose of seals on what was found.
-const RESULT: &str = "messages.web_search_result";
+pub(crate) const WEB_RESULT: &str = "messages.web_search_result";
+
+/// What the model reads of a search that found nothing.
+const NOTHING: &str = "[]";
 
 /// Title of what a tool server found without saying where.
 const UNTITLED: &str = "Search results";
 
 /// The tools with which the model searches; none if the operator configured no server for it.
 pub(super) fn tools(servers: &McpServers) -> Option<HostedTools> {
-    Some(HostedTools {
-        server: servers.web_search()?,
-        kind: HostedToolKind::WebSearch,
-        allowed: None,
-        denied: Vec::new(),
-        chosen: None,
-        approval: ApprovalRule::all(Approval::Never),
-        listed: false,
-    })
+    Some(HostedTools::new(servers.web_search()?, HostedToolKind::WebSearch, Approval::Never))
 }
 
 /// The id of a search's block: Anthropic's clients send back no other ones.
@@ -86,37 +80,20 @@ impl SearchOutcome {
     }
 }
 
-/// The results in a tool's text: those of JSON, a list of them, or one after the other; any other text
-/// is one result.
+/// The results in a tool's text; a text without addresses is one.
 fn found(text: &str, seal: &Seal) -> Vec<SearchResult> {
-    let values: Result<Vec<Found>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
-    let entries = values.unwrap_or_default().into_iter().flat_map(entries);
-    let results: Option<Vec<SearchResult>> = entries.map(|entry| result(&entry, seal)).collect();
-    results.filter(|results| !results.is_empty()).unwrap_or_else(|| {
+    let sealed = |text: &str| seal.seal(WEB_RESULT, text);
+    let Some(results) = WebResult::all(text) else {
         let (url, title) = (String::new(), UNTITLED.to_owned());
-        vec![SearchResult { url, title, encrypted_content: seal.seal(RESULT, text), page_age: None }]
-    })
-}
-
-fn entries(value: Found) -> Vec<Found> {
-    match value {
-        Found::Array(list) => list,
-        Found::Object(mut object) => match object.remove("results") {
-            Some(Found::Array(list)) => list,
-            Some(other) => vec![other],
-            None => vec![Found::Object(object)],
-        },
-        other => vec![other],
-    }
-}
-
-/// A result that says where it was found; none of any other value.
-fn result(entry: &Found, seal: &Seal) -> Option<SearchResult> {
-    let text = |name: &str| entry[name].as_str().map(str::to_owned);
-    let url = text("url").or_else(|| text("link"))?;
-    let title = text("title").unwrap_or_else(|| url.clone());
-    let encrypted_content = seal.seal(RESULT, &entry.to_string());
-    Some(SearchResult { url, title, encrypted_content, page_age: text("page_age") })
+        return vec![SearchResult { url, title, encrypted_content: sealed(text), page_age: None }];
+    };
+    let result = |result: WebResult| SearchResult {
+        title: result.text("title").unwrap_or_else(|| result.url.clone()),
+        encrypted_content: sealed(&result.entry.to_string()),
+        page_age: result.text("page_age"),
+        url: result.url,
+    };
+    results.into_iter().map(result).collect()
 }
 
 /// The call in a block `server_tool_use`.
@@ -156,7 +133,7 @@ pub(super) fn outcome(
     let mut content = Content::list();
     for result in list.objects() {
         let result = result?;
-        if let Ok(text) = seal.open(RESULT, result.require(fields::SEALED_RESULT)?) {
+        if let Ok(text) = seal.open(WEB_RESULT, result.require(fields::SEALED_RESULT)?) {
             content.push(&text);
             continue;
         }
@@ -164,7 +141,7 @@ pub(super) fn outcome(
         let (title, url) = (result.get(fields::DOCUMENT_TITLE)?, result.get(fields::RESULT_URL)?);
         content.push(&[title.unwrap_or_default(), url.unwrap_or_default()].join("\n"));
     }
-    Ok(content)
+    Ok(if content.is_empty() { NOTHING.into() } else { content })
 }
 
 #[cfg(test)]
@@ -176,7 +153,7 @@ mod tests {
     fn shown(text: &str) -> Vec<(String, String, String)> {
         let seal = Seal::random();
         let read = |result: SearchResult| {
-            (result.url, result.title, seal.open(RESULT, &result.encrypted_content).unwrap())
+            (result.url, result.title, seal.open(WEB_RESULT, &result.encrypted_content).unwrap())
         };
         found(text, &seal).into_iter().map(read).collect()
     }
@@ -194,8 +171,11 @@ mod tests {
         for text in forms {
             assert_eq!(shown(&text), told, "{text}");
         }
-        for text in ["Oslo is wet.", "", "[]", "{}", "[1]", "{\"results\": 1}", &format!("{a}\nand more")] {
+        for text in ["Oslo is wet.", "", "{}", "[1]", "{\"results\": 1}", &format!("{a}\nand more")] {
             assert_eq!(shown(text), [(String::new(), UNTITLED.to_owned(), text.to_owned())], "{text}");
+        }
+        for nothing in ["[]", "{\"results\": []}", "{\"result\": []}"] {
+            assert!(shown(nothing).is_empty(), "{nothing}");
         }
     }
 

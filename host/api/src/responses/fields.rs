@@ -206,6 +206,8 @@ pub(crate) const TOOL_KINDS: Kinds = Kinds {
         KindOf::new("apply_patch", "as `shell`, with calls as `apply_patch_call`"),
         KindOf::new("tool_search", "the model sees a function that finds tools with `defer_loading`: run by the server, or by the client (`execution`), who sends what it found as `tool_search_output`")
             .with(SEARCH),
+        KindOf::refused("computer", NO_SCREEN),
+        KindOf::refused("computer_use_preview", NO_SCREEN),
     ],
     common: &tool_extras(DEFER_LOADING.row()),
     others: Some("tool"),
@@ -218,7 +220,7 @@ pub(super) const DEFER_LOADING: Field<bool> =
 /// Where commands run.
 pub(super) const ENVIRONMENT: Field<JsonObject<'_>> = Field::new(
     "environment",
-    "of the type `local`, with `skills` that the model is told of; there are no containers: such a tool is ignored with a warning",
+    "of the type `local`, with `skills` that the model is told of; others are refused: there are no containers here",
 );
 /// In an environment.
 pub(super) const SKILLS: Field<List<'_>> = Field::new("skills", "");
@@ -248,16 +250,19 @@ table! {
     }
 }
 
-/// What tools of one kind have that the server runs.
-const SEARCHES: &[Row] = &[
-    Row::ignored("external_web_access", "the operator's server searches where it can"),
-    Row::warned("filters", "the operator's server searches everywhere"),
-    Row::ignored("image_settings", "pages are read as text"),
-    Row::ignored("return_token_budget", "the operator's server decides"),
-    Row::ignored("search_content_types", "pages are read as text"),
-    Row::ignored("search_context_size", "the operator's server decides"),
-    Row::ignored("user_location", "the operator's server decides"),
-];
+// What tools of one kind have that the server runs.
+table! {
+    pub(super) SEARCHES {
+        Row::ignored("external_web_access", "the operator's server searches where it can");
+        FILTERS: Field<JsonObject<'_>> =
+            Field::new("filters", "").of(Shape::Object(tools::DOMAIN_FIELDS));
+        Row::ignored("image_settings", "pages are read as text");
+        Row::ignored("return_token_budget", "the operator's server decides");
+        Row::ignored("search_content_types", "pages are read as text");
+        Row::ignored("search_context_size", "the operator's server decides");
+        Row::warned("user_location", "the operator's server decides");
+    }
+}
 const INTERPRETER: &[Row] = &[Row::ignored("container", "the operator's server has its own")];
 
 const PARTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&content::PARTS))]);

@@ -19,6 +19,9 @@ use crate::tools::{self, ClientTools, FORMAT, PARAMETERS, TOOLS, ToolBounds, Too
 use crate::warnings::Warnings;
 use net::printable::printable;
 
+/// What a client does about a shell that the server would have to run.
+const NO_CONTAINERS: &str = "there are no containers here: send {\"type\": \"local\"} and run the commands yourself, or use the tools of a server (`mcp`)";
+
 /// The tools of a request.
 #[derive(Debug, Default)]
 pub(super) struct Declared {
@@ -266,8 +269,8 @@ impl Declared {
         Ok(())
     }
 
-    /// Adds a tool that has items of its own. One that is there already is ignored with a warning,
-    /// and so is a shell that isn't the client's.
+    /// Adds a tool that has items of its own. One that is there already is ignored with a warning;
+    /// a shell that isn't the client's is refused, since the client wouldn't run its commands.
     fn typed(
         &mut self,
         typed: TypedTool,
@@ -283,13 +286,10 @@ impl Declared {
             (typed.description().to_owned(), Json::of(&typed.parameters()));
         match typed {
             TypedTool::Shell => {
-                let environment = tool.get(ENVIRONMENT)?;
-                let kind = environment.as_ref().map(|place| place.require(fields::TYPE)).transpose()?;
-                if kind.is_some_and(|kind| kind != "local") {
-                    warnings.add(format!("tool of type {name} ignored: there are no containers here"));
-                    return Ok(());
-                }
-                if let Some(place) = environment {
+                if let Some(place) = tool.get(ENVIRONMENT)? {
+                    if place.require(fields::TYPE)? != "local" {
+                        return Err(place.at(fields::TYPE).unsupported(NO_CONTAINERS));
+                    }
                     add_skills(&mut description, place)?;
                 }
             }

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::{HEAD, OWNERLESS, Seal, VERSION};
+use crate::messages::WEB_RESULT;
 use crate::responses::{REASONING, SUMMARY};
 use system::random::to_hex;
 
@@ -45,7 +46,7 @@ impl Seal {
     fn opened(&self, string: &[u8]) -> Option<String> {
         let string = std::str::from_utf8(string).ok()?;
         let text = |purpose| Some((purpose, self.open(purpose, string).ok()?));
-        if let Some((purpose, text)) = [REASONING, SUMMARY].into_iter().find_map(text) {
+        if let Some((purpose, text)) = [REASONING, SUMMARY, WEB_RESULT].into_iter().find_map(text) {
             return Some(format!("sealed {purpose} sha256:{}", to_hex(&Sha256::digest(text))));
         }
         let bytes = URL_SAFE_NO_PAD.decode(string).ok()?;
@@ -61,15 +62,17 @@ mod tests {
     #[test]
     fn what_two_servers_seal_is_equal_if_its_text_is() {
         let (one, other) = (Seal::new(&[[1; KEY_BYTES]]), Seal::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]));
-        let event = |seal: &Seal, text: &str| {
-            let (sealed, signed) = (seal.seal(REASONING, text), seal.sign("thinking", text));
-            let json = format!("{{\"a\":\"{sealed}\",\"b\":\"{signed}\",\"c\":\"{}\"}}", &sealed[..20]);
-            String::from_utf8(seal.comparable(json.as_bytes()).into_owned()).unwrap()
-        };
-        let cut = |event: String| event.split_once(",\"c\"").unwrap().0.to_owned();
-        assert_eq!(cut(event(&one, "x")), cut(event(&other, "x")));
-        assert_ne!(cut(event(&one, "x")), cut(event(&other, "y")));
-        assert!(event(&one, "x").contains("\"b\":\"signature\""));
+        for purpose in [REASONING, SUMMARY, WEB_RESULT] {
+            let event = |seal: &Seal, text: &str| {
+                let (sealed, signed) = (seal.seal(purpose, text), seal.sign("thinking", text));
+                let json = format!("{{\"a\":\"{sealed}\",\"b\":\"{signed}\",\"c\":\"{}\"}}", &sealed[..20]);
+                String::from_utf8(seal.comparable(json.as_bytes()).into_owned()).unwrap()
+            };
+            let cut = |event: String| event.split_once(",\"c\"").unwrap().0.to_owned();
+            assert_eq!(cut(event(&one, "x")), cut(event(&other, "x")), "{purpose}");
+            assert_ne!(cut(event(&one, "x")), cut(event(&other, "y")), "{purpose}");
+            assert!(event(&one, "x").contains("\"b\":\"signature\""));
+        }
         assert_eq!(one.comparable(b"{}"), Cow::Borrowed(b"{}"));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::goldens::compare;
 use super::read;
-use crate::agent::{AnswerEvent, CallKind, Called, Consent, HostedToolKind, ServerEvent};
+use crate::agent::{AnswerEvent, CallKind, Called, Consent, Domain, Domains, HostedToolKind, ServerEvent};
 use crate::event_buffer::EventBuffer;
 use crate::ids::Clock;
 use crate::request::{ApiRequest, Defaults};
@@ -258,6 +258,56 @@ fn request_names_configured_servers_and_approvals() {
     // The operator's file doesn't set it: then calls need approval.
     assert_eq!(tools.approval.others, Approval::Always);
     assert_eq!((search.kind, code.kind), (HostedToolKind::WebSearch, HostedToolKind::CodeInterpreter));
+}
+
+/// They were ignored with a warning.
+#[test]
+fn domains_of_a_search_are_read_or_refused_in_both_protocols() {
+    let read_tool = |tool: &Value| {
+        let messages = tool["type"] == "web_search_20260318";
+        let body = json!({
+            "model": "m", "max_tokens": 9, "tools": [tool], "input": "x", "messages": [{ "role": "user", "content": "x" }]
+        });
+        let read_body = if messages { crate::messages::read } else { responses::read };
+        let asked = read(read_body, body.to_string().as_bytes(), &defaults(RequestUrls::None), &Clock::at(0));
+        asked.map(|asked| asked.hosted.unwrap().tools[0].domains.clone())
+    };
+    let both = |lists: Value| {
+        let mut messages = json!({ "type": "web_search_20260318", "name": "web_search" });
+        messages.as_object_mut().unwrap().extend(lists.as_object().unwrap().clone());
+        [messages, json!({ "type": "web_search", "filters": lists })]
+    };
+    for tool in both(json!({ "allowed_domains": ["example.com"], "blocked_domains": [] })) {
+        let domains = Domains::Only(vec![Domain::parse("example.com").unwrap()]);
+        assert_eq!(read_tool(&tool).unwrap().as_deref(), Some(&domains));
+    }
+    for tool in both(json!({ "blocked_domains": ["example.com"] })) {
+        assert!(matches!(read_tool(&tool).unwrap().as_deref(), Some(Domains::AllBut(_))), "{tool}");
+    }
+    for tool in both(json!({ "allowed_domains": [], "blocked_domains": null })) {
+        assert_eq!(read_tool(&tool).unwrap(), None);
+    }
+    for (wrong, what) in [
+        (json!({ "allowed_domains": ["a.example"], "blocked_domains": ["b.example"] }), "got both"),
+        (json!({ "allowed_domains": ["*.example"] }), "expected a domain"),
+        (json!({ "blocked_domains": vec!["a.example"; 101] }), "at most 100 domains"),
+        (json!({ "blocked_domains": [7] }), "expected"),
+    ] {
+        for tool in both(wrong) {
+            let error = read_tool(&tool).map(|_| ()).unwrap_err();
+            assert!(error.status == 400 && error.message.contains(what), "{tool}: {error}");
+        }
+    }
+}
+
+#[test]
+fn of_two_searches_neither_loses_its_domains() {
+    let of = |domain: &str| json!({ "type": "web_search", "filters": { "allowed_domains": [domain] } });
+    let same = json!([of("a.example"), of("a.example")]);
+    assert_eq!(call(&same, &json!("x"), &defaults(RequestUrls::None)).hosted.unwrap().tools.len(), 1);
+    let body = json!({ "model": "m", "input": "x", "tools": [of("a.example"), of("b.example")] });
+    let two = read(responses::read, body.to_string().as_bytes(), &defaults(RequestUrls::None), &Clock::at(0));
+    assert!(two.map(|_| ()).unwrap_err().message.contains("other domains already"));
 }
 
 #[test]

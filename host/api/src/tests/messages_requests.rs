@@ -27,7 +27,6 @@ fn tools_are_declared_in_the_templates_shape() {
         { "input_schema": schema, "name": "f", "description": "d", "strict": true, "cache_control": { "type": "ephemeral" }, "eager_input_streaming": true },
         { "type": "custom", "name": "g" },
         { "type": "web_search_20250305", "name": "web_search", "max_uses": 5 },
-        { "type": "computer_20251124", "name": "computer" },
     ]);
     let (job, warnings) = job(messages::read, &with(&json!({ "tools": tools })));
     let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
@@ -39,10 +38,38 @@ fn tools_are_declared_in_the_templates_shape() {
         (job.demand.tools[0].schema.as_str(), job.demand.tools[0].strict),
         (schema.to_string().as_str(), true)
     );
-    assert_eq!(
-        warnings,
-        ["tool of type computer_20251124 ignored", "tool of type web_search_20250305 ignored"]
-    );
+    assert_eq!(warnings, ["tool of type web_search_20250305 ignored"]);
+}
+
+#[test]
+fn tools_of_a_screen_are_refused_by_name() {
+    for kind in ["computer_20241022", "computer_20251124", "computer_toolset_20260801"] {
+        let tools = json!([{ "name": "f", "input_schema": {} }, { "type": kind, "name": "computer" }]);
+        let message = refused(&json!({ "tools": tools }));
+        assert!(message.starts_with("tools[1].type: computer"), "{message}");
+        assert!(message.contains("can't see a screen"), "{message}");
+    }
+}
+
+#[test]
+fn citations_that_are_asked_for_are_named() {
+    let asking = |citations: Value| {
+        let document =
+            json!({ "type": "document", "source": { "type": "text", "data": "d" }, "citations": citations });
+        let found = json!({ "type": "search_result", "source": "s", "title": "t", "content": [], "citations": citations });
+        let messages = json!([{ "role": "user", "content": [document, found] }]);
+        job(messages::read, &with(&json!({ "messages": messages }))).1
+    };
+    for silent in [json!(null), json!({}), json!({ "enabled": false })] {
+        assert_eq!(asking(silent), [""; 0]);
+    }
+    let why = "ignored: models here don't say what they cite: the answer has no citations";
+    let lines = [0, 1].map(|block| format!("messages[0].content[{block}].citations.enabled {why}"));
+    assert_eq!(asking(json!({ "enabled": true })), lines);
+    // Those of an earlier answer stand in its text.
+    let cited = json!([{ "type": "text", "text": "x", "citations": [{ "type": "web_search_result_location", "url": "u", "cited_text": "x", "encrypted_index": "e" }] }]);
+    let said = json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": cited }, { "role": "user", "content": "q" }]);
+    assert_eq!(job(messages::read, &with(&json!({ "messages": said }))).1, [""; 0]);
 }
 
 #[test]

@@ -52,13 +52,25 @@ fn functions_keep_the_templates_shape_and_key_order() {
 #[test]
 fn unrunnable_tools_are_ignored_with_a_warning() {
     let tools = json!([
-        { "type": "web_search" }, { "type": "computer" }, { "type": "namespace", "name": "n", "tools": [] },
+        { "type": "web_search" }, { "type": "namespace", "name": "n", "tools": [] },
         { "type": "image_generation", "name": "x" }, { "type": "function", "name": "f" },
     ]);
     let (job, warnings) = job(responses::read, &with(&json!({ "tools": tools })));
     assert_eq!(job.demand.tools.len(), 1);
     let ignored = |kind: &str| format!("tool of type {kind} ignored");
-    assert_eq!(warnings, [ignored("computer"), ignored("image_generation"), ignored("web_search")]);
+    assert_eq!(warnings, [ignored("image_generation"), ignored("web_search")]);
+}
+
+#[test]
+fn tools_of_a_screen_are_refused_by_name() {
+    for kind in ["computer", "computer_use_preview"] {
+        let screen =
+            json!({ "type": kind, "environment": "browser", "display_width": 1, "display_height": 1 });
+        let tools = json!([{ "type": "function", "name": "f" }, screen]);
+        let (at, message) = refused(&json!({ "tools": tools }));
+        assert_eq!(at, "tools[1].type");
+        assert!(message.contains("can't see a screen"), "{message}");
+    }
 }
 
 #[test]

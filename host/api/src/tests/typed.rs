@@ -51,11 +51,13 @@ fn the_model_sees_a_function_with_a_closed_schema() {
 }
 
 #[test]
-fn a_shell_in_a_container_is_ignored_and_skills_are_told() {
-    let container = json!([{ "type": "shell", "environment": { "type": "container_auto" } }]);
-    let request = read(&body(&container, &json!({})));
-    assert_eq!(request.warnings, ["tool of type shell ignored: there are no containers here"]);
-    assert!(request.job.demand.tools.is_empty());
+fn a_shell_in_a_container_is_refused_and_skills_are_told() {
+    for kind in ["container_auto", "container_reference"] {
+        let container = json!([{ "type": "shell", "environment": { "type": kind } }]);
+        let error = refusal(crate::responses::read, &body(&container, &json!({})));
+        assert_eq!((error.status, error.param.as_deref()), (400, Some("tools[0].environment.type")));
+        assert!(error.message.contains("no containers here"), "{error}");
+    }
     let skill = json!({ "name": "pdf", "description": "Reads PDFs.", "path": "/skills/pdf" });
     let local = json!([{ "type": "shell", "environment": { "type": "local", "skills": [skill] } }]);
     let declaration = &job(&body(&local, &json!({}))).conversation.tools[0].declaration;

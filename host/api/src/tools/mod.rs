@@ -3,6 +3,7 @@
 //! function with one string argument, `input`.
 
 mod choice;
+mod domains;
 
 use serde_json::json;
 
@@ -16,6 +17,7 @@ use grammar::{TextGrammar, ToolDefinition};
 use prompt::ToolDeclaration;
 
 pub(crate) use choice::{ALLOWED_FIELDS, ALLOWED_TOOLS, Allowed, ToolChoiceField, choice};
+pub(crate) use domains::{ALLOWED_DOMAINS, BLOCKED_DOMAINS, DOMAIN_FIELDS, domains};
 pub(crate) const TOOLS: Field<List<'_>> = Field::new("tools", "at most 512");
 
 /// `tool_choice` of `OpenAI`'s protocols.

@@ -6,6 +6,7 @@ use store::{Budget, Claimed, Events, Owner, Response, State, Store, Target};
 
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::running::Running;
+use accounts::Accounts;
 use api::responses::{Ending, FoldedLog};
 
 /// Ends a response that isn't run, or not any more. Where its end can't be stored, who follows it is
@@ -56,8 +57,11 @@ pub(crate) async fn cancel(
 }
 
 /// A response, with the items so far of one that runs: of a background one those that are open as
-/// well, since its events are stored.
+/// well, since its events are stored. Of one that runs here the events are added up once, however
+/// often it is read.
 pub(crate) async fn with_output(
+    running: &Running,
+    accounts: &Accounts,
     store: &Arc<dyn Store>,
     owner: &Owner,
     id: &str,
@@ -65,8 +69,18 @@ pub(crate) async fn with_output(
 ) -> store::Result<Response> {
     let mut response = store.response(owner, id, budget.clone()).await?;
     if response.background && matches!(response.state, State::Running(_)) {
-        let log = folded_log(store, owner, &response, &budget).await?;
-        response.state = State::Running(log.map(|log| budget.run(|| log.output())).unwrap_or_default());
+        let output = if let Some(handle) = running.find(owner, id) {
+            let mut so_far = handle.so_far.lock().await;
+            budget.pay(so_far.log.bytes())?;
+            let is_there = add_events(&mut so_far.log, store, owner, id, &budget).await?;
+            let output = is_there.then(|| budget.run(|| so_far.log.output()));
+            so_far.hold(accounts, owner);
+            output
+        } else {
+            let log = folded_log(store, owner, &response, &budget).await?;
+            log.map(|log| budget.run(|| log.output()))
+        };
+        response.state = State::Running(output.unwrap_or_default());
     }
     Ok(response)
 }
@@ -79,25 +93,40 @@ pub(crate) async fn folded_log(
     budget: &Budget,
 ) -> store::Result<Option<FoldedLog>> {
     let mut log = FoldedLog::default();
+    Ok(add_events(&mut log, store, owner, &response.id, budget).await?.then_some(log))
+}
+
+/// Adds the events of a response behind those that `log` has. Returns whether it has a log.
+async fn add_events(
+    log: &mut FoldedLog,
+    store: &Arc<dyn Store>,
+    owner: &Owner,
+    id: &str,
+    budget: &Budget,
+) -> store::Result<bool> {
     loop {
         let after = log.events().checked_sub(1);
-        match store.events_after(owner, &response.id, after).await? {
+        match store.events_after(owner, id, after).await? {
             Events::Log { chunk, end } => {
                 let before = log.bytes();
                 budget.run(|| log.add(&chunk.events));
                 budget.pay(log.bytes() - before)?;
                 if end || chunk.events.is_empty() {
-                    return Ok(Some(log));
+                    return Ok(true);
                 }
             }
-            Events::Expired | Events::Unlogged => return Ok(None),
+            Events::Expired | Events::Unlogged => return Ok(false),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use store::{Chunk, Lease, Link, NewResponse, Options, Sqlite};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use accounts::AccountLimits;
+    use serde_json::{Value, json};
+    use store::{Chunk, Lease, Link, NewResponse, Options, Payer, Sqlite};
 
     use super::*;
 
@@ -129,6 +158,98 @@ mod tests {
                 assert_eq!(cancel(&running, &store, &owner, &response, OBJECT).await, Ok(true));
             }
             assert!(running.find(&owner, "r").is_none());
+        }
+    }
+
+    /// Counts pieces of work.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl Payer for Counting {
+        fn pay(&self, _: u64) -> bool {
+            true
+        }
+
+        fn run(&self, work: Box<dyn FnOnce() + '_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            work();
+        }
+    }
+
+    /// A background response that runs, whose message grows by 200 deltas at each call.
+    struct Growing {
+        store: Arc<dyn Store>,
+        lease: Lease,
+        events: u64,
+    }
+
+    impl Growing {
+        async fn new() -> Self {
+            let store: Arc<dyn Store> = Arc::new(Sqlite::memory(&Options::default()).unwrap());
+            let request = StoredRequest::write(OBJECT.into(), None);
+            let new = NewResponse { id: "r".to_owned(), link: Link::Alone, request, input: vec![] };
+            let item =
+                json!({ "id": "m", "type": "message", "content": [{ "type": "output_text", "text": "" }] });
+            let added = json!({ "type": "response.output_item.added", "output_index": 0, "item": item });
+            store.enqueue(&Owner::new("ada"), new, vec![added.to_string().into_bytes()]).await.unwrap();
+            let lease = store.claim().await.unwrap().unwrap().lease;
+            Self { store, lease, events: 1 }
+        }
+
+        async fn grow(&mut self) {
+            let delta =
+                json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "x".repeat(1000) });
+            let events = vec![delta.to_string().into_bytes(); 200];
+            self.store.append(&self.lease, Chunk { first: self.events, events }).await.unwrap();
+            self.events += 200;
+        }
+
+        /// Length of the text so far, and how many pieces of work its read was.
+        async fn read(&self, running: &Running, accounts: &Accounts) -> (usize, usize) {
+            let work = Arc::new(Counting::default());
+            let budget = Budget::of(work.clone());
+            let read =
+                with_output(running, accounts, &self.store, self.lease.owner(), "r", budget).await.unwrap();
+            let State::Running(output) = read.state else { panic!("it runs") };
+            let item: Value = serde_json::from_slice(&output[0].body).unwrap();
+            let text = item["content"][0]["text"].as_str().unwrap().len();
+            (text, work.0.load(Ordering::Relaxed))
+        }
+    }
+
+    /// Each read added all of them up again.
+    #[tokio::test]
+    async fn events_of_a_running_response_are_added_up_once_for_all_who_read_it() {
+        let (running, accounts) = (Running::default(), Accounts::new(&AccountLimits::default(), 1));
+        let mut response = Growing::new().await;
+        let place = running.enter(response.lease.clone());
+        let mut work = Vec::new();
+        for round in 1..=8 {
+            response.grow().await;
+            work.push(response.read(&running, &accounts).await.1);
+            let (text, again) = response.read(&running, &accounts).await;
+            assert_eq!(text, round * 200_000);
+            // Nothing is new: the response, no events, and the output.
+            assert_eq!(again, 3);
+        }
+        assert!(work.iter().all(|first| first == &work[0]), "{work:?}");
+        assert!(accounts.memory_held() > 8 * 200_000, "what is kept is held by its owner's account");
+        place.leave();
+        assert_eq!(accounts.memory_held(), 0);
+        // Whoever doesn't run it adds them up from the beginning.
+        assert!(response.read(&running, &accounts).await.1 > work[0]);
+    }
+
+    #[tokio::test]
+    async fn events_are_not_kept_added_up_where_nobody_can_pay_for_them() {
+        let limits = AccountLimits { memory: 100_000, ..AccountLimits::default() };
+        let (running, accounts) = (Running::default(), Accounts::new(&limits, 1));
+        let mut response = Growing::new().await;
+        let _place = running.enter(response.lease.clone());
+        response.grow().await;
+        for _ in 0..2 {
+            assert_eq!(response.read(&running, &accounts).await.0, 200_000);
+            assert_eq!(accounts.memory_held(), 0);
         }
     }
 }

@@ -10,10 +10,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use store::{Chunk, Lease, Owner};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::StoreProgress;
+use accounts::{Account, Accounts, Principal};
+use api::responses::FoldedLog;
 use model::ReasoningStop;
 
 /// The responses that run. Cheap to clone.
@@ -44,6 +46,28 @@ pub(crate) struct Handle {
     pub(crate) progress: watch::Receiver<StoreProgress>,
     /// Ends the response's reasoning, once it is generated.
     pub(crate) reasoning: Arc<OnceLock<ReasoningStop>>,
+    /// What its stored events add up to, for those who read it meanwhile.
+    pub(crate) so_far: Arc<AsyncMutex<SoFar>>,
+}
+
+/// What the events of a response add up to, as far as they were read. It is held by an account of
+/// the response's owner.
+#[derive(Default)]
+pub(crate) struct SoFar {
+    pub(crate) log: FoldedLog,
+    account: Option<Account>,
+}
+
+impl SoFar {
+    /// Has the owner's account hold all of it; what it can't hold isn't kept.
+    pub(crate) fn hold(&mut self, accounts: &Accounts, owner: &Owner) {
+        let open = || accounts.open(Principal::new(owner.name()));
+        let account = self.account.get_or_insert_with(open);
+        let bytes = usize::try_from(self.log.bytes()).unwrap_or(usize::MAX).saturating_mul(2);
+        if account.hold(bytes.saturating_sub(account.held())).is_err() {
+            *self = Self::default();
+        }
+    }
 }
 
 impl Handle {
@@ -76,8 +100,12 @@ impl Running {
         let (progress, receiver) = watch::channel(StoreProgress::Stored(0));
         let withdrawn = CancellationToken::new();
         let reasoning = Arc::default();
-        let handle =
-            Handle { withdrawn: withdrawn.clone(), progress: receiver, reasoning: Arc::clone(&reasoning) };
+        let handle = Handle {
+            withdrawn: withdrawn.clone(),
+            progress: receiver,
+            reasoning: Arc::clone(&reasoning),
+            so_far: Arc::default(),
+        };
         let entry = RunningEntry { lease: lease.clone(), handle };
         let older = lock(&self.0.entries).insert(lease.id().to_owned(), entry);
         if let Some(older) = older {
@@ -100,7 +128,8 @@ impl Running {
     /// Remembers that these `last` events of a response couldn't be stored.
     pub(crate) fn remember_unstored(&self, lease: Lease, last: Arc<Chunk>) {
         let (_, progress) = watch::channel(StoreProgress::Unstored(last));
-        let handle = Handle { withdrawn: CancellationToken::new(), progress, reasoning: Arc::default() };
+        let (withdrawn, reasoning) = (CancellationToken::new(), Arc::default());
+        let handle = Handle { withdrawn, progress, reasoning, so_far: Arc::default() };
         lock(&self.0.unstored).insert(lease.id().to_owned(), RunningEntry { lease, handle });
     }
 

@@ -315,6 +315,42 @@ async fn harmonys_built_in_tools_run_on_their_servers() {
     server.stop().await;
 }
 
+/// What was left out was found all the same. gpt-oss's template tells of all tools of the web, so those that can't be
+/// kept to the domains are refused when they are called.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_are_kept_to_their_domains_and_pages_are_not_opened() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let call = |to: &str, body: &Value| format!("<|channel|>analysis to={to} code<|message|>{body}<|call|>");
+    let page = |at: &str, text: &str| json!({ "url": format!("https://{at}/a"), "text": text });
+    let found = json!({ "query": "q", "results": [page("docs.good.example", "It is wet."), page("bad.example", "It is dry.")] });
+    let rules = json!([
+        { "when": { "tool_results": 0 }, "text": call("browser.search", &found) },
+        { "when": { "tool_results": 1, "contains": "It is wet." }, "text": call("browser.open", &json!({ "id": 1 })) },
+        { "when": { "tool_results": 2, "contains": "restricts the web" }, "text": "<|channel|>final<|message|>Done.<|return|>" },
+    ]);
+    let mut setup = setup(folder.path(), HOSTILE, &rules).with_parser("harmony");
+    setup.model.chat_template = Some(HARMONY.to_owned());
+    let server = TestServer::start(setup).await;
+    for filters in
+        [json!({ "allowed_domains": ["good.example"] }), json!({ "blocked_domains": ["bad.example"] })]
+    {
+        let body = json!({
+            "model": "qwen3-tiny", "input": "Go.", "tools": [{ "type": "web_search", "filters": filters }], "stream": true,
+            "enable_response_messages": true
+        });
+        let (_, response) = streamed(&server, &body).await;
+        let statuses: Vec<&Value> =
+            response["output"].as_array().expect("items").iter().map(|item| &item["status"]).collect();
+        assert_eq!(types(&response), ["web_search_call", "web_search_call", "message"]);
+        assert_eq!(statuses, ["completed", "failed", "completed"]);
+        // The call itself repeats what the model wrote: behind it stands what was found.
+        let prompt = response["input_messages"][1]["message"].as_str().expect("the prompt");
+        let result = prompt.rsplit("<|start|>tool").next().expect("the result");
+        assert!(result.contains("It is wet.") && !result.contains("It is dry."), "{prompt}");
+    }
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn built_in_tools_are_functions_to_other_models() {
     let search = ("browser.search", json!({ "query": "oslo" }));

@@ -176,7 +176,10 @@ async fn the_web_is_searched_and_what_was_found_comes_back_sealed() {
         // Pages that it opens are calls of the tool server.
         assert_eq!(of("mcp_tool_use")["name"], "open");
         assert_eq!((&of("text")["text"], &answer["stop_reason"]), (&json!("Wet."), &json!("end_turn")));
-        assert_eq!(answer["usage"]["server_tool_use"], json!({ "web_search_requests": 1 }));
+        assert_eq!(
+            answer["usage"]["server_tool_use"],
+            json!({ "web_search_requests": 1, "web_fetch_requests": 0 })
+        );
         // Calls that run beside each other end in any order.
         let kinds = |blocks: &[Value]| -> BTreeSet<String> {
             blocks.iter().map(|block| block["type"].to_string()).collect()
@@ -210,6 +213,32 @@ async fn searches_that_fail_or_are_too_many_have_the_codes_that_clients_know() {
     let failed = json!({ "type": "web_search_tool_result_error", "error_code": "max_uses_exceeded" });
     assert_eq!(outcomes.iter().filter(|block| block["content"] == failed).count(), 1, "{answer:#}");
     assert_eq!(outcomes.iter().filter(|block| block["content"].is_array()).count(), 1, "{answer:#}");
+    server.stop().await;
+}
+
+/// All of them run in one turn, but for those above the bound.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_searches_runs_as_many_as_the_request_allows() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let search = ("browser.search", json!({ "query": "oslo" }));
+    let mut setup = setup(folder.path(), HOSTILE, &rules_then_done(&calls(&vec![search; 200])));
+    setup.model.context = Some(1 << 20);
+    let server = TestServer::start(setup).await;
+    let tool = json!({ "type": "web_search_20260209", "name": "web_search", "max_uses": 3 });
+    let answer =
+        answered(server.address, MESSAGES, &searching(&json!({ "tools": [tool], "max_tokens": 20000 })))
+            .await;
+    let outcomes: Vec<&Value> = answer["content"]
+        .as_array()
+        .expect("blocks")
+        .iter()
+        .filter(|block| block["type"] == "web_search_tool_result")
+        .map(|block| &block["content"])
+        .collect();
+    let (found, refused): (Vec<&Value>, Vec<&Value>) = outcomes.into_iter().partition(|one| one.is_array());
+    assert_eq!((found.len(), refused.len()), (3, 197));
+    assert!(refused.iter().all(|one| one["error_code"] == "max_uses_exceeded"));
+    assert_eq!(kinds(&answer).last(), Some(&"text"));
     server.stop().await;
 }
 

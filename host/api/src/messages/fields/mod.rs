@@ -240,7 +240,10 @@ pub(super) const HOSTED: &str = "no tool of this kind runs here: send what it fo
 pub(crate) const BLOCKS: Kinds = Kinds {
     name: "MessagesBlock",
     of: &[
-        KindOf::new("text", "").with(&[TEXT.row()]),
+        KindOf::new("text", "").with(&[
+            TEXT.row(),
+            Row::ignored("citations", "of another server's answer: what is cited stands in the text"),
+        ]),
         KindOf::new(
             "tool_result",
             "with `is_error`, the text begins with \"Error: \"; its call must come before it",
@@ -248,9 +251,9 @@ pub(crate) const BLOCKS: Kinds = Kinds {
         .with(RESULT),
         KindOf::new("tool_use", "a call of the assistant's").with(CALL),
         KindOf::new("thinking", "reasoning of the assistant's").with(REASONING),
-        KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning")
+        KindOf::new("document", "its text; what isn't text becomes a placeholder, with a warning; answers don't have `citations`, which a warning says")
             .with(DOCUMENT),
-        KindOf::new("search_result", "its title, source and text").with(SEARCH_RESULT),
+        KindOf::new("search_result", "its title, source and text; answers don't have `citations`, which a warning says").with(SEARCH_RESULT),
         KindOf::new("tool_reference", "the declaration of a tool with `defer_loading`, else the name")
             .with(&[TOOL_REFERENCE.row()]),
         KindOf::new("image", "the model sees a placeholder; with a warning").with(&[
@@ -283,10 +286,7 @@ pub(crate) const BLOCKS: Kinds = Kinds {
         KindOf::new("web_search_tool_result", "what it found; of what another server found the model sees titles and addresses")
             .with(SEARCHED),
     ],
-    common: &[
-        CACHE_CONTROL,
-        Row::ignored("citations", "answers don't cite, and what is cited stands in the text"),
-    ],
+    common: &[CACHE_CONTROL],
     others: None,
 };
 
@@ -339,6 +339,7 @@ table! {
         SOURCE: Required<JsonObject<'_>> = Field::new("source", "").required();
         DOCUMENT_TITLE;
         CONTEXT: Field<&str> = Field::new("context", "");
+        CITATIONS;
     }
 }
 
@@ -350,8 +351,19 @@ table! {
         RESULT_CONTENT.required();
         ORIGIN: Field<&str> = Field::new("source", "");
         DOCUMENT_TITLE;
+        CITATIONS;
     }
 }
+
+/// Whether the answer is to say what of a document or a result it is based on.
+const CITATIONS: Row = Row {
+    shape: Shape::Object(&[Row::warned(
+        "enabled",
+        "models here don't say what they cite: the answer has no citations",
+    )]),
+    support: Support::Supported,
+    ..Row::ignored("citations", "")
+};
 
 pub(super) const TOOL_REFERENCE: Required<&str> = Field::new("tool_name", "").required();
 
@@ -374,9 +386,11 @@ pub(crate) const TOOL_KINDS: Kinds = Kinds {
             Row::ignored("max_characters", "about how the client runs it"),
         ]),
         KindOf::new("memory", "the same").with(&[TOOL_NAME.row()]),
-        KindOf::new("web_search", "with a date: run where the operator configured a server for it, else ignored with a warning, or refused where there is no other tool")
+        KindOf::new("web_search", "with a date: run where the operator configured a server for it, else ignored with a warning, or refused where there is no other tool or it has to be called")
             .with(SEARCH_TOOL),
         KindOf::new("mcp_toolset", "which tools of a server in `mcp_servers` are used").with(TOOLSET),
+        KindOf::refused("computer", NO_SCREEN),
+        KindOf::refused("computer_toolset", NO_SCREEN),
     ],
     common: &tool_extras(DEFER_LOADING.row()),
     others: Some("tool"),

@@ -2,6 +2,7 @@
 
 use super::{CALL_INPUT, ID, NAME, RESULT_CONTENT, TOOL_NAME, TOOL_USE_ID};
 use crate::fields::{Field, Required, Row, Shape, table};
+use crate::tools::{ALLOWED_DOMAINS, BLOCKED_DOMAINS};
 
 /// Name of the tool, and its type without the date.
 pub(in crate::messages) const WEB_SEARCH: &str = "web_search";
@@ -11,9 +12,11 @@ table! {
         TOOL_NAME;
         MAX_USES: Field<u32> =
             Field::new("max_uses", "of all tools that the server runs for the request").of(Shape::Integer(1, i64::MAX));
-        Row::warned("allowed_domains", "the operator's server searches everywhere");
-        Row::warned("blocked_domains", "the operator's server searches everywhere");
-        Row::ignored("user_location", "the operator's server decides");
+        ALLOWED_DOMAINS;
+        BLOCKED_DOMAINS;
+        Row::ignored("response_inclusion", "results come with the search");
+        Row::ignored("strict", "the server runs the search");
+        Row::warned("user_location", "the operator's server decides");
     }
 }
 

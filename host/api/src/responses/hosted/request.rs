@@ -11,7 +11,7 @@ use crate::responses::fields::{
     self, ALLOWED_TOOLS, AUTHORIZATION, REQUIRE_APPROVAL, Row, SERVER_DESCRIPTION, Shape,
 };
 use crate::responses::input_items::Input;
-use crate::tools::{Allowed, TOOLS, ToolChoiceField};
+use crate::tools::{Allowed, TOOLS, ToolChoiceField, domains};
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use net::printable::printable;
@@ -50,10 +50,15 @@ pub(in crate::responses) fn read(
         let kind = tool.require(fields::TYPE)?;
         let found = match kind {
             "mcp" => mcp(&tool, servers, &listed, warnings)?,
-            _ => builtin(kind, servers),
+            _ => builtin(&tool, kind, servers)?,
         };
         match found {
             Some(tools) if hosted.tools.iter().any(|known| is_same(known, &tools)) => {
+                if hosted.tools.iter().any(|known| known.kind == tools.kind && known.domains != tools.domains)
+                {
+                    let what = "there is a search of other domains already: send one";
+                    return Err(tool.at(fields::TYPE).invalid(what));
+                }
                 warnings.add(format!("tool of type {} ignored: there is one already", printable(kind)));
             }
             Some(tools) => {
@@ -126,22 +131,16 @@ fn is_same(known: &HostedTools, new: &HostedTools) -> bool {
     known.kind == new.kind && known.server.label() == new.server.label()
 }
 
-fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
+fn builtin(tool: &JsonObject<'_>, kind: &str, servers: &McpServers) -> Result<Option<HostedTools>, ApiError> {
     let (server, kind) = match kind {
-        "code_interpreter" => (servers.code_interpreter()?, HostedToolKind::CodeInterpreter),
-        kind if is_web_search(kind) => (servers.web_search()?, HostedToolKind::WebSearch),
-        _ => return None,
+        "code_interpreter" => (servers.code_interpreter(), HostedToolKind::CodeInterpreter),
+        kind if is_web_search(kind) => (servers.web_search(), HostedToolKind::WebSearch),
+        _ => return Ok(None),
     };
-    let approval = ApprovalRule::all(Approval::Never);
-    Some(HostedTools {
-        server,
-        kind,
-        allowed: None,
-        denied: Vec::new(),
-        chosen: None,
-        approval,
-        listed: false,
-    })
+    let Some(server) = server else { return Ok(None) };
+    let filters = tool.get(fields::FILTERS)?;
+    let domains = filters.as_ref().map_or(Ok(None), domains)?;
+    Ok(Some(HostedTools { domains, ..HostedTools::new(server, kind, Approval::Never) }))
 }
 
 fn mcp(
@@ -155,15 +154,8 @@ fn mcp(
     let allowed = tool.value(ALLOWED_TOOLS).map(|value| names(value, tool, ALLOWED_TOOLS)).transpose()?;
     let approval = approval(tool, server.require_approval())?;
     let listed = listed.contains(&label);
-    Ok(Some(HostedTools {
-        server,
-        kind: HostedToolKind::Mcp,
-        allowed,
-        denied: Vec::new(),
-        chosen: None,
-        approval,
-        listed,
-    }))
+    let tools = HostedTools::new(server, HostedToolKind::Mcp, Approval::Always);
+    Ok(Some(HostedTools { allowed, approval, listed, ..tools }))
 }
 
 /// The configured server with the label, else the one at the tool's URL, if the operator lets

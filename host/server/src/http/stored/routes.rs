@@ -64,7 +64,8 @@ async fn read_with_output(
     id: &str,
 ) -> Result<(store::Response, Account), ApiError> {
     let (store, owner) = (store(app)?, asker.owner());
-    asker.read(app, |budget| ending::with_output(store, &owner, id, budget)).await
+    let read = |budget| ending::with_output(&app.running, &app.accounts, store, &owner, id, budget);
+    asker.read(app, read).await
 }
 
 /// The response as it is.
