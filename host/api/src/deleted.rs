@@ -1,9 +1,7 @@
 //! The answer to a deletion of what is stored.
 
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::schema::AnswerSchemas;
 
 /// The answer, exactly as clients get it.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -30,9 +28,4 @@ impl<'a> Deletion<'a> {
     pub fn of_conversation(id: &'a str) -> Self {
         Self { id, object: "conversation.deleted", deleted: true }
     }
-}
-
-/// Schema of the answer.
-pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Deletion<'_>>(generator)
 }

@@ -8,6 +8,7 @@ pub mod agent;
 pub mod case_stream;
 pub mod catalog;
 pub mod chat;
+mod chunk_check;
 pub mod completions;
 mod content;
 pub mod conversations;

@@ -3,7 +3,7 @@
 //! renders prompts itself. As in `/v1/completions`, control tokens in the text of a `prompt` are
 //! encoded as control tokens; in messages they never are.
 
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::completions::fields::ADD_SPECIAL_TOKENS;
@@ -12,7 +12,6 @@ use super::fields::{self, Row, Shape, Tables, table};
 use super::json::{Field, JsonObject, List, Required, Value};
 use super::query::Query;
 use super::request::Defaults;
-use super::schema::AnswerSchemas;
 use super::warnings::Warnings;
 use super::{chat, completions};
 use grammar::{Demand, ToolChoice};
@@ -58,7 +57,7 @@ pub struct DetokenizeRequest {
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Tokenized")]
-struct Spelling<'a> {
+pub(crate) struct Spelling<'a> {
     count: usize,
     max_model_len: usize,
     tokens: &'a [u32],
@@ -67,13 +66,13 @@ struct Spelling<'a> {
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Detokenized")]
-struct Text<'a> {
+pub(crate) struct Text<'a> {
     prompt: &'a str,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "TokenizerInfo")]
-struct Info<'a> {
+pub(crate) struct Info<'a> {
     bos_token: Option<&'a str>,
     eos_token: Option<&'a str>,
     pad_token: Option<&'a str>,
@@ -135,19 +134,4 @@ pub fn info<'a>(info: &TokenizerInfo<'a>) -> impl Serialize + use<'a> {
         chat_template: &chat.template,
         model_max_length: context,
     }
-}
-
-/// Schema of the answer to `/tokenizer_info`.
-pub(crate) fn informed(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Info<'_>>(generator)
-}
-
-/// Schema of the answer to `/tokenize`.
-pub(crate) fn tokenized(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Spelling<'_>>(generator)
-}
-
-/// Schema of the answer to `/detokenize`.
-pub(crate) fn detokenized(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Text<'_>>(generator)
 }

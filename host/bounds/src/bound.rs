@@ -23,7 +23,7 @@ pub struct Bound<L: 'static> {
     pub range: RangeInclusive<u64>,
     /// Text for the help and the documentation.
     pub help: &'static str,
-    field: fn(&mut L) -> Field<'_>,
+    field: fn(&mut L) -> &mut dyn Amount,
 }
 
 /// Unit of a number on the command line.
@@ -44,17 +44,91 @@ pub enum Unit {
 }
 
 /// Field that holds a bound: a count, a number of bytes, or a time.
-pub enum Field<'a> {
-    /// A count.
-    U8(&'a mut u8),
-    /// A count.
-    U32(&'a mut u32),
-    /// A count, or bytes.
-    U64(&'a mut u64),
-    /// A count, or bytes.
-    Usize(&'a mut usize),
-    /// A time.
-    Time(&'a mut Duration),
+pub trait Amount {
+    /// Its value: the count, the bytes, or the time in milliseconds.
+    fn get(&self) -> u64;
+    /// Sets it to `value`, which its type can hold.
+    fn set(&mut self, value: u64);
+}
+
+macro_rules! counts {
+    ($($count:ty)+) => { $(
+        impl Amount for $count {
+            fn get(&self) -> u64 {
+                u64::try_from(*self).expect("no bound is above 64 bits")
+            }
+
+            fn set(&mut self, value: u64) {
+                *self = value.try_into().expect("the range is within what its field holds");
+            }
+        }
+    )+ };
+}
+
+counts! { u8 u32 u64 usize }
+
+impl Amount for Duration {
+    fn get(&self) -> u64 {
+        u64::try_from(self.as_millis()).expect("no bound lasts for ages")
+    }
+
+    fn set(&mut self, value: u64) {
+        *self = Self::from_millis(value);
+    }
+}
+
+/// Declares a set of limits: name and heading, and a line for each limit with its field, its type
+/// and its default value. One that the operator can change has behind them its switch, the unit of
+/// the switch's number, the range of values, and the help, which documents the field, too; the
+/// others have a comment. Sizes are in bytes, whatever the unit of the switch.
+///
+/// ```
+/// bounds::limits! {
+///     /// Limits of letters.
+///     LetterLimits, "Limits of letters":
+///
+///     bytes: usize = 1 << 20, "max-letter", Mib, 1..=16, "Size of a letter";
+///     /// Number of its pages.
+///     pages: u32 = 8;
+/// }
+/// assert_eq!(LetterLimits::default().pages, 8);
+/// assert_eq!(<LetterLimits as bounds::Bounded>::BOUNDS[0].default(), 1);
+/// ```
+#[macro_export]
+macro_rules! limits {
+    (
+        $(#[doc = $about:literal])+
+        $limits:ident, $heading:literal:
+        $(
+            $(#[doc = $doc:literal])*
+            $field:ident: $type:ty = $default:expr
+                $(, $switch:literal, $unit:expr, $range:expr, $help:literal)?;
+        )+
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone)]
+        pub struct $limits {
+            $(
+                $(#[doc = $doc])*
+                $(#[doc = $help])?
+                pub $field: $type,
+            )+
+        }
+
+        impl Default for $limits {
+            fn default() -> Self {
+                Self { $($field: $default),+ }
+            }
+        }
+
+        impl $crate::Bounded for $limits {
+            const HEADING: &'static str = $heading;
+            const BOUNDS: &'static [$crate::Bound<Self>] = {
+                use $crate::Unit::*;
+                &[$($($crate::bound($switch, $unit, $range, $help, |limits| &mut limits.$field),)?)+]
+            };
+        }
+    };
 }
 
 /// Makes a row of a table; `field` borrows the row's field of the limits.
@@ -63,7 +137,7 @@ pub const fn bound<L>(
     unit: Unit,
     range: RangeInclusive<u64>,
     help: &'static str,
-    field: fn(&mut L) -> Field<'_>,
+    field: fn(&mut L) -> &mut dyn Amount,
 ) -> Bound<L> {
     Bound { switch, unit, range, help, field }
 }
@@ -76,14 +150,7 @@ impl<L: Default> Bound<L> {
 
     /// Value in `limits`, in `unit`; `limits` are not changed.
     pub fn get(&self, limits: &mut L) -> u64 {
-        let value = match (self.field)(limits) {
-            Field::U8(count) => (*count).into(),
-            Field::U32(count) => (*count).into(),
-            Field::U64(count) => *count,
-            Field::Usize(count) => *count as u64,
-            Field::Time(time) => u64::try_from(time.as_millis()).expect("no bound lasts for ages"),
-        };
-        value / self.unit.size()
+        (self.field)(limits).get() / self.unit.size()
     }
 
     /// Sets the bound in `limits`; `value` is in `unit`.
@@ -92,15 +159,7 @@ impl<L: Default> Bound<L> {
     /// If `value` is outside of the range.
     pub fn set(&self, limits: &mut L, value: u64) {
         assert!(self.range.contains(&value), "--{} {value}", self.switch);
-        let value = value * self.unit.size();
-        let fits = "the range is within what its field holds";
-        match (self.field)(limits) {
-            Field::U8(count) => *count = value.try_into().expect(fits),
-            Field::U32(count) => *count = value.try_into().expect(fits),
-            Field::U64(count) => *count = value,
-            Field::Usize(count) => *count = value.try_into().expect(fits),
-            Field::Time(time) => *time = Duration::from_millis(value),
-        }
+        (self.field)(limits).set(value * self.unit.size());
     }
 }
 

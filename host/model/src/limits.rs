@@ -4,9 +4,6 @@
 use std::time::Duration;
 
 use accounts::AccountLimits;
-use bounds::Field::{Time, Usize};
-use bounds::Unit::{Count, Milliseconds};
-use bounds::{Bound, Bounded, bound};
 use parsers::ParserLimits;
 use prompt::PromptLimits;
 use remote::RemoteLimits;
@@ -15,46 +12,19 @@ use remote::RemoteLimits;
 /// each other and with the engine. Half of them may compile grammars.
 pub const PROMPT_THREADS: usize = 16;
 
-/// Bounds of queues and masks; those of requests' accounts, prompts, parsers and remote engines.
-#[derive(Debug, Clone)]
-pub struct ModelLimits {
+bounds::limits! {
+    /// Bounds of queues and masks; those of requests' accounts, prompts, parsers and remote engines.
+    ModelLimits, "Limits":
+
+    mask_time: Duration = Duration::from_millis(5), "mask-time", Milliseconds, 1..=10_000, "Average CPU time per token for the masks of a constrained answer, beyond the allowance of 100 tokens";
+    waiting_requests: usize = 1024, "max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that may be queued for the engine; further requests get 429. With several keys, one may have half of the places at most";
+    stream_queue: usize = 64, "stream-queue", Count("STEPS"), 1..=65_536, "Steps of an answer that may be queued for a slow client; while the queue is full, the engine pauses the answer";
     /// Bounds of what requests may use before an answer begins.
-    pub accounts: AccountLimits,
-    /// CPU time that the masks of a constrained answer may take, per token on average; the time of
-    /// 100 tokens is free.
-    pub mask_time: Duration,
-    /// Maximum number of steps that may wait between engine and client, per stream.
-    pub stream_queue: usize,
-    /// Maximum number of requests that may wait for the engine.
-    pub waiting_requests: usize,
+    accounts: AccountLimits = AccountLimits::default();
     /// Bounds of a parser.
-    pub parser: ParserLimits,
+    parser: ParserLimits = ParserLimits::default();
     /// Bounds of remote engines.
-    pub remote: RemoteLimits,
+    remote: RemoteLimits = RemoteLimits::default();
     /// Bounds of prompts.
-    pub prompt: PromptLimits,
-}
-
-impl Default for ModelLimits {
-    fn default() -> Self {
-        Self {
-            accounts: AccountLimits::default(),
-            mask_time: Duration::from_millis(5),
-            stream_queue: 64,
-            waiting_requests: 1024,
-            parser: ParserLimits::default(),
-            remote: RemoteLimits::default(),
-            prompt: PromptLimits::default(),
-        }
-    }
-}
-
-impl Bounded for ModelLimits {
-    const HEADING: &'static str = "Limits";
-    #[rustfmt::skip] // A row per bound.
-    const BOUNDS: &'static [Bound<Self>] = &[
-        bound("mask-time", Milliseconds, 1..=10_000, "Average CPU time per token for the masks of a constrained answer, beyond the allowance of 100 tokens", |l| Time(&mut l.mask_time)),
-        bound("max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that may be queued for the engine; further requests get 429. With several keys, one may have half of the places at most", |l| Usize(&mut l.waiting_requests)),
-        bound("stream-queue", Count("STEPS"), 1..=65_536, "Steps of an answer that may be queued for a slow client; while the queue is full, the engine pauses the answer", |l| Usize(&mut l.stream_queue)),
-    ];
+    prompt: PromptLimits = PromptLimits::default();
 }

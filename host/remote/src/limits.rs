@@ -3,60 +3,23 @@
 
 use std::time::Duration;
 
-use bounds::Field::{Time, Usize};
-use bounds::Unit::{Count, Seconds};
-use bounds::{Bound, Bounded, bound};
+bounds::limits! {
+    /// Bounds of remote engines.
+    RemoteLimits, "Limits of remote engines":
 
-/// Bounds of remote engines.
-#[derive(Debug, Clone)]
-pub struct RemoteLimits {
-    /// Time limit of connecting.
-    pub connect_time: Duration,
-    /// Time limit from a request to its first token; after it another engine is tried.
-    pub first_token_time: Duration,
-    /// Time limit between two tokens.
-    pub token_time: Duration,
-    /// Maximum number of other engines that are tried for an answer that hasn't begun.
-    pub retries: usize,
-    /// Interval of the health checks.
-    pub health_time: Duration,
+    connect_time: Duration = Duration::from_secs(2), "engine-connect-seconds", Seconds, 1..=60, "Time for connecting to an engine";
+    first_token_time: Duration = Duration::from_mins(2), "engine-first-token-seconds", Seconds, 1..=3600, "Time from a request to an engine to its first token; after that another engine is tried";
+    token_time: Duration = Duration::from_secs(30), "engine-token-seconds", Seconds, 1..=3600, "Time between two tokens from an engine; after that the answer fails";
+    retries: usize = 2, "engine-retries", Count("ENGINES"), 1..=16, "Other engines that are tried for an answer that hasn't begun";
+    health_time: Duration = Duration::from_secs(2), "engine-health-seconds", Seconds, 1..=600, "Interval of checks of an engine's health and load";
     /// Time limit of a request for an engine's facts, health or metrics.
-    pub probe_time: Duration,
+    probe_time: Duration = Duration::from_secs(5);
     /// Time limit of the events behind an answer's end, which have its counts.
-    pub tail_time: Duration,
+    tail_time: Duration = Duration::from_secs(1);
     /// Maximum number of these events.
-    pub tail_events: usize,
+    tail_events: usize = 8;
     /// Maximum number of an answer's events in addition to one per token of prompt and answer.
-    pub spare_events: usize,
+    spare_events: usize = 1024;
     /// Size of an event's text in bytes from which on it is tokenised on a thread of its own.
-    pub inline_text: usize,
-}
-
-impl Default for RemoteLimits {
-    fn default() -> Self {
-        Self {
-            connect_time: Duration::from_secs(2),
-            first_token_time: Duration::from_mins(2),
-            token_time: Duration::from_secs(30),
-            retries: 2,
-            health_time: Duration::from_secs(2),
-            probe_time: Duration::from_secs(5),
-            tail_time: Duration::from_secs(1),
-            tail_events: 8,
-            spare_events: 1024,
-            inline_text: 4 << 10,
-        }
-    }
-}
-
-impl Bounded for RemoteLimits {
-    const HEADING: &'static str = "Limits of remote engines";
-    #[rustfmt::skip] // A row per bound.
-    const BOUNDS: &'static [Bound<Self>] = &[
-        bound("engine-connect-seconds", Seconds, 1..=60, "Time for connecting to an engine", |l| Time(&mut l.connect_time)),
-        bound("engine-first-token-seconds", Seconds, 1..=3600, "Time from a request to an engine to its first token; after that another engine is tried", |l| Time(&mut l.first_token_time)),
-        bound("engine-token-seconds", Seconds, 1..=3600, "Time between two tokens from an engine; after that the answer fails", |l| Time(&mut l.token_time)),
-        bound("engine-retries", Count("ENGINES"), 1..=16, "Other engines that are tried for an answer that hasn't begun", |l| Usize(&mut l.retries)),
-        bound("engine-health-seconds", Seconds, 1..=600, "Interval of checks of an engine's health and load", |l| Time(&mut l.health_time)),
-    ];
+    inline_text: usize = 4 << 10;
 }

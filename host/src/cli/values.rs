@@ -34,6 +34,15 @@ fn word<T: Copy + Send + Sync + 'static>(
     })
 }
 
+/// The value of one of these words, in a setting that may be given for one model.
+fn one_of<T: Copy>(words: &[(&str, T)], text: &str) -> Result<T, String> {
+    let found = words.iter().find(|(word, _)| *word == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        format!("{text} is none of {}", words.join(", "))
+    })
+}
+
 pub(super) fn reasoning_events() -> impl TypedValueParser<Value = ReasoningEvents> {
     word(&[("text", ReasoningEvents::Text), ("summary", ReasoningEvents::Summary)])
 }
@@ -56,22 +65,19 @@ const MAX_DRAFT: u64 = 64;
 
 /// Parses `--parser-fault`.
 pub(super) fn fault_policy(text: &str) -> Result<FaultPolicy, String> {
-    match text {
-        "continue" => Ok(FaultPolicy::Continue),
-        "continue-in-calls" => Ok(FaultPolicy::ContinueInCalls),
-        "fail" => Ok(FaultPolicy::Fail),
-        _ => Err(format!("{text} is not continue, continue-in-calls or fail")),
-    }
+    one_of(
+        &[
+            ("continue", FaultPolicy::Continue),
+            ("continue-in-calls", FaultPolicy::ContinueInCalls),
+            ("fail", FaultPolicy::Fail),
+        ],
+        text,
+    )
 }
 
 /// Parses `--tool-calls`.
 pub(super) fn call_form(text: &str) -> Result<CallForm, String> {
-    match text {
-        "free" => Ok(CallForm::Free),
-        "envelope" => Ok(CallForm::Envelope),
-        "schema" => Ok(CallForm::Schema),
-        _ => Err(format!("{text} is not free, envelope or schema")),
-    }
+    one_of(&[("free", CallForm::Free), ("envelope", CallForm::Envelope), ("schema", CallForm::Schema)], text)
 }
 
 /// Parses `--speculation`.
@@ -90,38 +96,22 @@ pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {
 
 /// Parses `--dtype`.
 pub(super) fn dtype(text: &str) -> Result<InputDtype, String> {
-    match text {
-        "auto" => Ok(InputDtype::Auto),
-        "f32" => Ok(InputDtype::F32),
-        other => Err(format!("{other} is neither `auto` nor `f32`")),
-    }
+    one_of(&[("auto", InputDtype::Auto), ("f32", InputDtype::F32)], text)
 }
 
 /// Parses `--kv-cache-dtype`.
 pub(super) fn kv_cache_dtype(text: &str) -> Result<KvDtype, String> {
-    match text {
-        "f16" => Ok(KvDtype::F16),
-        "f32" => Ok(KvDtype::F32),
-        other => Err(format!("{other} is neither `f16` nor `f32`")),
-    }
+    one_of(&[("f16", KvDtype::F16), ("f32", KvDtype::F32)], text)
 }
 
 /// Parses `--quantize`.
 pub(super) fn quantize(text: &str) -> Result<QuantizeTo, String> {
-    match text {
-        "q8" => Ok(QuantizeTo::Q8),
-        "q4" => Ok(QuantizeTo::Q4),
-        other => Err(format!("{other} is neither `q8` nor `q4`")),
-    }
+    one_of(&[("q8", QuantizeTo::Q8), ("q4", QuantizeTo::Q4)], text)
 }
 
 /// Parses `--repack`.
 pub(super) fn repack(text: &str) -> Result<Repack, String> {
-    match text {
-        "auto" => Ok(Repack::Auto),
-        "never" => Ok(Repack::Never),
-        other => Err(format!("{other} is neither `auto` nor `never`")),
-    }
+    one_of(&[("auto", Repack::Auto), ("never", Repack::Never)], text)
 }
 
 pub(super) fn api() -> impl TypedValueParser<Value = Api> {
@@ -142,11 +132,7 @@ const MIN_RATE: f64 = 0.001;
 
 /// Parses `--load-format`.
 pub(super) fn load_format(text: &str) -> Result<LoadFormat, String> {
-    match text {
-        "auto" => Ok(LoadFormat::Auto),
-        "dummy" => Ok(LoadFormat::Dummy),
-        _ => Err("expected `auto` or `dummy`".to_owned()),
-    }
+    one_of(&[("auto", LoadFormat::Auto), ("dummy", LoadFormat::Dummy)], text)
 }
 
 /// Parses a text that isn't empty.
@@ -165,6 +151,7 @@ pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
         _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
+
 /// Parses `--reasoning-budget`: an effort, or `default`, and its tokens.
 pub(super) fn budget(text: &str) -> Result<(String, u32), String> {
     let (effort, tokens) = key_value(text).map_err(|_| "expected EFFORT=TOKENS".to_owned())?;

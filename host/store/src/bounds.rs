@@ -1,4 +1,4 @@
-//! How much is stored and for how long, and the clock that says so. `docs/state.md` has the table.
+//! What is counted for a row, and the clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -17,51 +17,6 @@ pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 pub(crate) const TOUCH: Duration = Duration::from_hours(1);
 /// Responses that one sweep takes over.
 pub(crate) const SWEPT: usize = 64;
-
-/// The bounds of a store.
-#[derive(Clone, Debug)]
-pub struct Bounds {
-    /// Bytes of everything.
-    pub bytes: u64,
-    /// Bytes of one owner.
-    pub owner_bytes: u64,
-    /// What wasn't used for so long is gone.
-    pub unused: Duration,
-    /// How long an event log is kept after the end.
-    pub log_kept: Duration,
-    /// Bytes of one event log, compressed.
-    pub log_bytes: u64,
-    /// Background responses of an owner that run at once.
-    pub running: u64,
-    /// Background responses of an owner that wait.
-    pub queued: u64,
-    /// Responses in a chain.
-    pub links: u64,
-    /// Bytes of the items of a chain or conversation.
-    pub context_bytes: u64,
-    /// How long a lease lasts.
-    pub lease: Duration,
-    /// How often a response that was claimed and not begun is claimed in all.
-    pub claims: u64,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            bytes: 10 << 30,
-            owner_bytes: 1 << 30,
-            unused: Duration::from_hours(30 * 24),
-            log_kept: Duration::from_hours(1),
-            log_bytes: 16 << 20,
-            running: 16,
-            queued: 256,
-            links: 1000,
-            context_bytes: 64 << 20,
-            lease: Duration::from_secs(20),
-            claims: 3,
-        }
-    }
-}
 
 /// The time: the system's, or one that a test sets.
 #[derive(Clone, Debug, Default)]

@@ -16,10 +16,10 @@ mod sqlite;
 mod store;
 mod types;
 
-pub use self::bounds::{Bounds, ITEM_BYTES, ROW_BYTES, TimeSource};
+pub use self::bounds::{ITEM_BYTES, ROW_BYTES, TimeSource};
 pub use budget::{Budget, Payer};
 pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
-pub use limits::StoreLimits;
+pub use limits::Bounds;
 pub use records::{Evicted, ExportedRecord, Purge, Stats};
 pub use reply::{METRICS, Reply, TRANSACTIONS, register_metrics};
 pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use};

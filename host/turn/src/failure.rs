@@ -17,13 +17,22 @@ pub(super) fn unbalanced() -> TurnFailure {
     server("The server lost or doubled a part of this answer. Send the request again.".to_owned())
 }
 
-/// Failure of a turn with a call that nobody can run: the code makes agents retry. `call` is its
-/// name, and whether its arguments are something else than a JSON object; `None` if the call broke
-/// off before its name.
-pub(super) fn broken_call(call: Option<(&str, bool)>) -> TurnFailure {
-    let what = match call.map(|(name, is_foreign)| (quoted(name), is_foreign)) {
-        Some((name, false)) => format!("a call of {name:?}: its arguments are incomplete"),
-        Some((name, true)) => format!("a call of {name:?}: its arguments are no JSON object"),
+/// A call whose arguments can't be used.
+#[derive(Clone, Copy)]
+pub(super) struct BrokenCall<'a> {
+    pub(super) name: &'a str,
+    /// Whether they are something else than a JSON object.
+    pub(super) is_foreign: bool,
+}
+
+/// Failure of a turn with a call that nobody can run: the code makes agents retry. `call` is
+/// `None` if the call broke off before its name.
+pub(super) fn broken_call(call: Option<BrokenCall<'_>>) -> TurnFailure {
+    let what = match call {
+        Some(BrokenCall { name, is_foreign }) => {
+            let are = if is_foreign { "no JSON object" } else { "incomplete" };
+            format!("a call of {:?}: its arguments are {are}", quoted(name))
+        }
         None => String::from("a call before the tool's name"),
     };
     TurnFailure {

@@ -7,22 +7,16 @@
 //! `<|assistant_end|>` and those that came as tokens: these break the call off.
 
 use parser_sdk::json::Object;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 6] = [
-    "<|inner_prefix|>",
-    "<|inner_suffix|>",
-    "<|tools_prefix|>",
-    "<|tools_suffix|>",
-    "<|assistant_start|>",
-    "<|assistant_end|>",
-];
-const INNER: usize = 0;
-const INNER_END: usize = 1;
-const CALLS: usize = 2;
-const CALLS_END: usize = 3;
-const TURN: usize = 4;
-const TURN_END: usize = 5;
+parser_sdk::markers! {
+    INNER = "<|inner_prefix|>",
+    INNER_END = "<|inner_suffix|>",
+    CALLS = "<|tools_prefix|>",
+    CALLS_END = "<|tools_suffix|>",
+    TURN = "<|assistant_start|>",
+    TURN_END = "<|assistant_end|>",
+}
 
 /// Length in bytes from which an undecided head is no call.
 const HEAD: usize = 200;
@@ -60,16 +54,10 @@ enum Head<'a> {
 
 impl Parser for Apertus {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        let models = ["apertus"];
         Ok(Descriptor {
-            name: "apertus".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["apertus".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![5],
-            trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("<|inner_suffix|>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            ..describe!("apertus", models, [TURN_END])
         })
     }
 

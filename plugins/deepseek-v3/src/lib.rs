@@ -5,8 +5,8 @@
 //! `NAME<｜tool▁sep｜>{…}`. The text before the separator tells them apart. `parser_sdk::sections` is
 //! the state machine. From V3.2 on models have another format, the plugin `deepseek-v4`.
 
-use parser_sdk::Descriptor;
 use parser_sdk::sections::{Format, Mark, Sections};
+use parser_sdk::{Descriptor, describe};
 
 /// The parser of one stream.
 pub type DeepSeekV3 = Sections<DeepSeek>;
@@ -35,14 +35,7 @@ impl Format for DeepSeek {
     const KIND: Option<&'static str> = Some("function");
 
     fn describe() -> Descriptor {
-        Descriptor {
-            name: "deepseek-v3".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["deepseek_v3".into()],
-            grammar: Some(include_str!("grammar.lark").into()),
-            reasoning_end: Some("</think>".into()),
-            ..Descriptor::default()
-        }
+        Descriptor { reasoning_end: Some("</think>".into()), ..describe!("deepseek-v3", ["deepseek_v3"]) }
     }
 }
 

@@ -10,8 +10,8 @@
 //! `<｜Assistant｜><think>`, or with `<｜Assistant｜></think>` where the model is not to think.
 //! `params::Blocks` is the state machine.
 
-use parser_sdk::Descriptor;
 use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
+use parser_sdk::{Descriptor, describe};
 
 /// The parser of one stream.
 pub type DeepSeekV4 = Blocks<Dsml>;
@@ -47,14 +47,7 @@ impl BlockFormat for Dsml {
 
     fn describe() -> Descriptor {
         let models = ["deepseek_v32", "deepseek_v4", "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM"];
-        Descriptor {
-            name: "deepseek-v4".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: models.map(String::from).into(),
-            reasoning_end: Some("</think>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
-        }
+        Descriptor { reasoning_end: Some("</think>".into()), ..describe!("deepseek-v4", models) }
     }
 }
 

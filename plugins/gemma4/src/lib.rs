@@ -23,7 +23,7 @@ use head::{Head, unmarked};
 use marks::{FUNCTION_GEMMA, MARKS, Mark};
 use parser_sdk::json::surplus;
 use parser_sdk::literals::Literals;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Route, Tools, describe};
 
 /// The line with which reasoning begins.
 const THOUGHT: &str = "thought\n";
@@ -66,19 +66,14 @@ impl Parser for Gemma4 {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
         let ends_turn = |mark: Mark| matches!(mark, Mark::TurnEnd | Mark::Response);
         Ok(Descriptor {
-            name: "gemma4".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: ["gemma4", "gemma4_text", "gemma4_unified"].map(String::from).into(),
             markers: MARKS.map(|(literal, _)| literal.to_owned()).into(),
             stops: (0..)
                 .zip(MARKS)
                 .filter(|(_, (_, mark))| ends_turn(*mark))
                 .map(|(index, _)| index)
                 .collect(),
-            trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("<channel|>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            ..describe!("gemma4", ["gemma4", "gemma4_text", "gemma4_unified"])
         })
     }
 

@@ -9,7 +9,7 @@
 //! isn't given that writes it. `params::Blocks` is the state machine behind it.
 
 use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, describe};
 
 /// The role, which stands in front of its marker.
 const ROLE: &str = "assistant";
@@ -80,12 +80,8 @@ impl BlockFormat for Gcml {
 
     fn describe() -> Descriptor {
         Descriptor {
-            name: "gigachat35".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["GigaChat35ForCausalLM".into()],
             reasoning_end: Some("</think>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            ..describe!("gigachat35", ["GigaChat35ForCausalLM"])
         }
     }
 }

@@ -20,32 +20,26 @@
 //! client has the call, and the answer comes in a later turn.
 
 use parser_sdk::params::{CallMark, Calls, Style};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, describe};
 
-const MARKERS: [&str; 14] = [
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "</tool_call>",
+parser_sdk::markers! {
+    THINK = "<think>",
+    THINK_END = "</think>",
+    CALL = "<tool_call>",
+    CALL_END = "</tool_call>",
     "<arg_key>",
-    "</arg_key>",
+    KEY_END = "</arg_key>",
     "<arg_value>",
-    "</arg_value>",
+    VALUE_END = "</arg_value>",
     "<|assistant|>",
     "<|system|>",
-    "<|user|>",
-    "<|observation|>",
-    "<|endoftext|>",
+    USER = "<|user|>",
+    OBSERVATION = "<|observation|>",
+    TURN_END = "<|endoftext|>",
     // Of Ling 3, whose tokenizer has none of those before: no stop, which every tokenizer would have to
     // have for a constrained call, and so text inside of calls.
     "<|role_end|>",
-];
-const THINK: usize = 0;
-const THINK_END: usize = 1;
-const CALL: usize = 2;
-const CALL_END: usize = 3;
-const KEY_END: usize = 5;
-const VALUE_END: usize = 7;
+}
 
 /// Longest name of a tool, in bytes.
 const NAME: usize = 256;
@@ -71,16 +65,10 @@ enum State {
 
 impl Parser for Glm {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        let models = ["glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa"];
         Ok(Descriptor {
-            name: "glm".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: ["glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa"].map(String::from).into(),
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![10, 11, 12],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some("</think>".into()),
-            ..Descriptor::default()
+            ..describe!("glm", models, [USER, OBSERVATION, TURN_END])
         })
     }
 

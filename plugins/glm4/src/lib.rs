@@ -15,24 +15,22 @@ mod head;
 
 use head::Head;
 use parser_sdk::json::{Bare, Call, Name, Object, Progress, Verdict};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 9] = [
-    "<think>",
-    "</think>",
+parser_sdk::markers! {
+    THINK = "<think>",
+    THINK_END = "</think>",
     "<|assistant|>",
-    "<|observation|>",
-    "<|user|>",
+    OBSERVATION = "<|observation|>",
+    USER = "<|user|>",
     "<|system|>",
-    "<|endoftext|>",
+    END = "<|endoftext|>",
     // With these the prompt begins. They tell templates of the format from others that show reasoning.
     "[gMASK]",
     "<sop>",
-];
-const THINK: usize = 0;
-const OBSERVATION: usize = 3;
+}
 /// Markers that end the turn.
-const STOPS: [usize; 3] = [OBSERVATION, 4, 6];
+const STOPS: [usize; 3] = [OBSERVATION, USER, END];
 
 /// What is dropped behind a name and its arguments.
 const BLANK: &[u8] = b" \n\r\t";
@@ -65,17 +63,8 @@ enum State {
 
 impl Parser for Glm4 {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
-            name: "glm4".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: ["glm4", "glm", "chatglm"].map(String::from).into(),
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![3, 4, 6],
-            trim: Trim { reasoning: true, content: true },
-            reasoning_end: Some("</think>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
-        })
+        let models = ["glm4", "glm", "chatglm"];
+        Ok(Descriptor { reasoning_end: Some("</think>".into()), ..describe!("glm4", models, STOPS) })
     }
 
     fn start(request: &Request) -> Result<Self, String> {
@@ -98,7 +87,7 @@ impl Parser for Glm4 {
         self.end(Some(index), true, literal.len(), out);
         match index {
             THINK => self.prose.reasoning(out),
-            1..=6 => {
+            THINK_END..=END => {
                 self.prose.undecided_content(out);
                 self.state = State::Head(String::new());
             }

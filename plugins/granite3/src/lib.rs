@@ -13,35 +13,26 @@
 //! Inside a JSON string every marker is text but the turn's end and those that came as tokens.
 
 use parser_sdk::json::{JsonCalls, white};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 13] = [
-    "<|tool_call|>",
-    "<tool_call>",
-    "<think>",
-    "</think>",
-    "<response>",
-    "</response>",
-    "Here is my thought process:",
-    "Here's my thought process:",
-    "Here is my response:",
-    "Here's my response:",
-    "<|start_of_role|>",
-    "<|end_of_role|>",
-    "<|end_of_text|>",
-];
-const CALLS: usize = 0;
-const LIST: usize = 1;
-const THINK: usize = 2;
-const THINK_END: usize = 3;
-const RESPONSE: usize = 4;
-const RESPONSE_END: usize = 5;
+parser_sdk::markers! {
+    CALLS = "<|tool_call|>",
+    LIST = "<tool_call>",
+    THINK = "<think>",
+    THINK_END = "</think>",
+    RESPONSE = "<response>",
+    RESPONSE_END = "</response>",
+    HERE_IS_THOUGHT = "Here is my thought process:",
+    HERES_THOUGHT = "Here's my thought process:",
+    HERE_IS_ANSWER = "Here is my response:",
+    HERES_ANSWER = "Here's my response:",
+    ROLE = "<|start_of_role|>",
+    ROLE_END = "<|end_of_role|>",
+    TURN_END = "<|end_of_text|>",
+}
 /// The phrases that begin thoughts, and those that end them.
-const THOUGHTS: [usize; 2] = [6, 7];
-const ANSWERS: [usize; 2] = [8, 9];
-const ROLE: usize = 10;
-const ROLE_END: usize = 11;
-const TURN_END: usize = 12;
+const THOUGHTS: [usize; 2] = [HERE_IS_THOUGHT, HERES_THOUGHT];
+const ANSWERS: [usize; 2] = [HERE_IS_ANSWER, HERES_ANSWER];
 
 /// Longest text of a turn's header, in bytes: a role, and controls as JSON.
 const HEADER: usize = 512;
@@ -70,18 +61,9 @@ enum State {
 
 impl Parser for Granite3 {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
-            name: "granite3".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            // Not `granite`: Granite 4.1 has that type, too, and writes calls as Hermes does.
-            models: vec!["granitemoe".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![12],
-            trim: Trim { reasoning: true, content: true },
-            reasoning_end: Some("</think>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
-        })
+        // Not `granite`: Granite 4.1 has that type, too, and writes calls as Hermes does.
+        let models = ["granitemoe"];
+        Ok(Descriptor { reasoning_end: Some("</think>".into()), ..describe!("granite3", models, [TURN_END]) })
     }
 
     fn start(request: &Request) -> Result<Self, String> {

@@ -26,7 +26,7 @@
 mod header;
 
 use parser_sdk::json;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, Trim, describe};
 
 use header::{Header, Part, TOOL};
 
@@ -66,14 +66,11 @@ enum Body {
 impl Parser for Harmony {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
         Ok(Descriptor {
-            name: "harmony".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["gpt_oss".into()],
             markers: MARKERS.map(|name| format!("<|{name}|>")).into(),
             stops: vec![5, 6, 7],
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some("<|end|>".into()),
-            ..Descriptor::default()
+            trim: Trim::default(),
+            ..describe!("harmony", ["gpt_oss"])
         })
     }
 

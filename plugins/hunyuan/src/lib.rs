@@ -8,27 +8,19 @@
 //! text but the turn's end.
 
 use parser_sdk::json::JsonCalls;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 8] = [
-    "<think>",
-    "</think>",
-    "<answer>",
-    "</answer>",
-    "<tool_calls>",
-    "</tool_calls>",
-    "<|eos|>",
+parser_sdk::markers! {
+    THINK = "<think>",
+    THINK_END = "</think>",
+    ANSWER = "<answer>",
+    ANSWER_END = "</answer>",
+    CALLS = "<tool_calls>",
+    CALLS_END = "</tool_calls>",
+    TURN_END = "<|eos|>",
     // The last token of a prompt.
-    "<|extra_0|>",
-];
-const THINK: usize = 0;
-const THINK_END: usize = 1;
-const ANSWER: usize = 2;
-const ANSWER_END: usize = 3;
-const CALLS: usize = 4;
-const CALLS_END: usize = 5;
-const TURN_END: usize = 6;
-const TURN: usize = 7;
+    TURN = "<|extra_0|>",
+}
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -46,17 +38,8 @@ enum State {
 
 impl Parser for Hunyuan {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
-            name: "hunyuan".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["hunyuan_v1_moe".into(), "hunyuan".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![6],
-            trim: Trim { reasoning: true, content: true },
-            reasoning_end: Some("</think>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
-        })
+        let models = ["hunyuan_v1_moe", "hunyuan"];
+        Ok(Descriptor { reasoning_end: Some("</think>".into()), ..describe!("hunyuan", models, [TURN_END]) })
     }
 
     fn start(request: &Request) -> Result<Self, String> {

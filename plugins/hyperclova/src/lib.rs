@@ -15,11 +15,14 @@ mod header;
 
 use header::{Header, THOUGHTS};
 use parser_sdk::json::JsonCalls;
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 4] = ["<|im_end|>", "<|im_start|>", "<|stop|>", "<|endofturn|>"];
-const MESSAGE: usize = 1;
-const MESSAGE_END: usize = 0;
+parser_sdk::markers! {
+    MESSAGE_END = "<|im_end|>",
+    MESSAGE = "<|im_start|>",
+    STOP = "<|stop|>",
+    TURN_END = "<|endofturn|>",
+}
 
 /// Role of the model's messages.
 const ROLE: &str = "assistant";
@@ -44,16 +47,10 @@ enum State {
 
 impl Parser for HyperClova {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        let models = ["hyperclovax"];
         Ok(Descriptor {
-            name: "hyperclova".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["hyperclovax".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![2, 3],
-            trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("<|im_end|>\n<|im_start|>assistant".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            ..describe!("hyperclova", models, [STOP, TURN_END])
         })
     }
 

@@ -20,40 +20,29 @@ mod json;
 
 use parser_sdk::json::JsonCalls;
 use parser_sdk::params::{CallMark, Calls, Style, Tag};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, describe};
 
-const MARKERS: [&str; 19] = [
+parser_sdk::markers! {
     "<ifm|think>",
     "<ifm|think_fast>",
     "<ifm|think_faster>",
     "</ifm|think>",
     "</ifm|think_fast>",
     "</ifm|think_faster>",
-    "<ifm|tool_calls>",
-    "</ifm|tool_calls>",
-    "<ifm|tool_call>",
-    "</ifm|tool_call>",
-    "<ifm|arg_key>",
-    "</ifm|arg_key>",
-    "<ifm|arg_type>",
-    "</ifm|arg_type>",
-    "<ifm|arg_value>",
-    "</ifm|arg_value>",
-    "<|ifm|im_start|>",
-    "<|ifm|im_end|>",
-    "<|ifm|endoftext|>",
-];
-const BLOCK: usize = 6;
-const BLOCK_END: usize = 7;
-const CALL: usize = 8;
-const CALL_END: usize = 9;
-const KEY: usize = 10;
-const KEY_END: usize = 11;
-const TYPE: usize = 12;
-const TYPE_END: usize = 13;
-const VALUE: usize = 14;
-const VALUE_END: usize = 15;
-const TURN: usize = 16;
+    BLOCK = "<ifm|tool_calls>",
+    BLOCK_END = "</ifm|tool_calls>",
+    CALL = "<ifm|tool_call>",
+    CALL_END = "</ifm|tool_call>",
+    KEY = "<ifm|arg_key>",
+    KEY_END = "</ifm|arg_key>",
+    TYPE = "<ifm|arg_type>",
+    TYPE_END = "</ifm|arg_type>",
+    VALUE = "<ifm|arg_value>",
+    VALUE_END = "</ifm|arg_value>",
+    TURN = "<|ifm|im_start|>",
+    TURN_END = "<|ifm|im_end|>",
+    END = "<|ifm|endoftext|>",
+}
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -89,16 +78,10 @@ enum Block {
 
 impl Parser for K2Horizon {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        let models = ["k2_horizon", "K2HorizonForCausalLM"];
         Ok(Descriptor {
-            name: "k2-horizon".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["k2_horizon".into(), "K2HorizonForCausalLM".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![17, 18],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some("</ifm|think>".into()),
-            ..Descriptor::default()
+            ..describe!("k2-horizon", models, [TURN_END, END])
         })
     }
 

@@ -9,7 +9,7 @@
 mod name;
 
 use parser_sdk::sections::{Format, Mark, Sections};
-use parser_sdk::{Descriptor, Tools};
+use parser_sdk::{Descriptor, Tools, describe};
 
 /// The parser of one stream.
 pub type KimiK2 = Sections<Kimi>;
@@ -39,13 +39,9 @@ impl Format for Kimi {
 
     fn describe() -> Descriptor {
         Descriptor {
-            name: "kimi-k2".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: ["kimi_k2", "kimi_k25", "kimi_linear"].map(String::from).into(),
             history_call_ids: Some("functions.{name}:{index}".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some("</think>".into()),
-            ..Descriptor::default()
+            ..describe!("kimi-k2", ["kimi_k2", "kimi_k25", "kimi_linear"])
         }
     }
 

@@ -10,8 +10,8 @@
 //! `<|open|>json type="object"<|sep|>{…}<|close|>json<|sep|>`. `params::Blocks` is the state
 //! machine. The `index` of a call and the message's own end are markup.
 
-use parser_sdk::Descriptor;
 use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
+use parser_sdk::{Descriptor, describe};
 
 /// The parser of one stream.
 pub type KimiK3 = Blocks<Channels>;
@@ -45,12 +45,8 @@ impl BlockFormat for Channels {
 
     fn describe() -> Descriptor {
         Descriptor {
-            name: "kimi-k3".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["kimi_k3".into()],
             reasoning_end: Some("<|close|>think<|sep|><|open|>response<|sep|>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            ..describe!("kimi-k3", ["kimi_k3"])
         }
     }
 }

@@ -20,36 +20,33 @@ mod opening;
 
 use parser_sdk::json::{Bare, Name, Object, Verdict};
 use parser_sdk::literals::{Literals, Opening};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, describe};
 
 use before::{BLANK, Before, Next, SEPARATORS};
 use open_call::OpenCall;
 use opening::{after_fence, of_element};
 
-const MARKERS: [&str; 13] = [
-    "<|python_tag|>",
-    "<function=",
-    "</function>",
-    "<|start_header_id|>",
+parser_sdk::markers! {
+    TAG = "<|python_tag|>",
+    FUNCTION = "<function=",
+    FUNCTION_END = "</function>",
+    START_HEADER = "<|start_header_id|>",
     "<|end_header_id|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|end_of_text|>",
-    "<|eot|>",
-    "<|header_start|>",
+    TURN_END = "<|eot_id|>",
+    MESSAGE_END = "<|eom_id|>",
+    TEXT_END = "<|end_of_text|>",
+    EOT = "<|eot|>",
+    HEADER_START = "<|header_start|>",
     "<|header_end|>",
-    "<|im_start|>",
-    "<|im_end|>",
-];
-const TAG: usize = 0;
-const FUNCTION: usize = 1;
-const FUNCTION_END: usize = 2;
+    IM_START = "<|im_start|>",
+    IM_END = "<|im_end|>",
+}
 /// Markers before a role.
-const HEADERS: [usize; 3] = [3, 9, 11];
-const STOPS: std::ops::RangeInclusive<usize> = 5..=7;
+const HEADERS: [usize; 3] = [START_HEADER, HEADER_START, IM_START];
+const STOPS: std::ops::RangeInclusive<usize> = TURN_END..=TEXT_END;
 /// Markers that end a turn of Llama 4 and of `ChatML`. They are no stops, which every tokenizer would
 /// have to have for a constrained call.
-const ENDS: [usize; 2] = [8, 12];
+const ENDS: [usize; 2] = [EOT, IM_END];
 
 /// Names of tools that take code.
 const INTERPRETERS: [&str; 3] = ["python", "ipython", "code_interpreter"];
@@ -84,17 +81,9 @@ enum State {
 
 impl Parser for Llama3 {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
-            name: "llama3".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            // Not `llama`, since models of many other formats have that type, too.
-            models: vec!["mllama".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![5, 6, 7],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
-        })
+        // Not `llama`, since models of many other formats have that type, too.
+        let models = ["mllama"];
+        Ok(describe!("llama3", models, STOPS))
     }
 
     fn start(request: &Request) -> Result<Self, String> {

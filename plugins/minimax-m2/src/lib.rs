@@ -9,8 +9,8 @@
 //! JSON. `params::CallReader` says what is markup inside a value, and where markup and text can't
 //! be told apart. `params::Blocks` is the state machine.
 
-use parser_sdk::Descriptor;
 use parser_sdk::params::{BlockFormat, Blocks, Part, Style};
+use parser_sdk::{Descriptor, describe};
 
 /// The parser of one stream.
 pub type MiniMaxM2 = Blocks<MiniMax>;
@@ -36,12 +36,8 @@ impl BlockFormat for MiniMax {
 
     fn describe() -> Descriptor {
         Descriptor {
-            name: "minimax-m2".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["minimax_m2".into(), "MiniMaxM2ForCausalLM".into()],
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some("</think>".into()),
-            ..Descriptor::default()
+            ..describe!("minimax-m2", ["minimax_m2", "MiniMaxM2ForCausalLM"])
         }
     }
 }

@@ -19,7 +19,7 @@ mod call;
 mod tag;
 
 use call::{Call, Progress};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 use tag::{BLOCK, CALL, Tag};
 
 /// The marker before each tag.
@@ -72,15 +72,10 @@ enum State {
 impl Parser for MiniMaxM3 {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
         Ok(Descriptor {
-            name: "minimax-m3".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: ["minimax_m3", "minimax_m3_vl"].map(String::from).into(),
             markers: MARKS.map(|(literal, _)| literal.to_owned()).into(),
             stops: vec![4],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some(THINK_END.into()),
-            ..Descriptor::default()
+            ..describe!("minimax-m3", ["minimax_m3", "minimax_m3_vl"])
         })
     }
 

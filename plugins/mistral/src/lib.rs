@@ -22,15 +22,16 @@
 //! `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
 
 use parser_sdk::json::{JsonCalls, Object};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 6] = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
-const THINK: usize = 0;
-const THINK_END: usize = 1;
-const CALL: usize = 2;
-const CALL_ID: usize = 3;
-const ARGUMENTS: usize = 4;
-const TURN_END: usize = 5;
+parser_sdk::markers! {
+    THINK = "[THINK]",
+    THINK_END = "[/THINK]",
+    CALL = "[TOOL_CALLS]",
+    CALL_ID = "[CALL_ID]",
+    ARGUMENTS = "[ARGS]",
+    TURN_END = "</s>",
+}
 
 /// Longest header of a call, its id and white space included, in bytes.
 const HEADER: usize = 256;
@@ -74,17 +75,8 @@ enum Head<'a> {
 
 impl Parser for Mistral {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
-            name: "mistral".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: ["mistral", "mistral3", "ministral", "ministral3", "mixtral"].map(String::from).into(),
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![5],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
-            reasoning_end: Some("[/THINK]".into()),
-            ..Descriptor::default()
-        })
+        let models = ["mistral", "mistral3", "ministral", "ministral3", "mixtral"];
+        Ok(Descriptor { reasoning_end: Some("[/THINK]".into()), ..describe!("mistral", models, [TURN_END]) })
     }
 
     fn start(request: &Request) -> Result<Self, String> {

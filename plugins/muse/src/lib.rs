@@ -9,8 +9,8 @@
 //! is declared by a bare name is shown as a namespace, so the model may write `get_time.get_time`
 //! for `get_time`. `params::Blocks` is the state machine.
 
-use parser_sdk::Descriptor;
 use parser_sdk::params::{BlockFormat, Blocks, Message, Part, Style};
+use parser_sdk::{Descriptor, describe};
 
 /// The parser of one stream.
 pub type Muse = Blocks<Atem>;
@@ -44,12 +44,8 @@ impl BlockFormat for Atem {
 
     fn describe() -> Descriptor {
         Descriptor {
-            name: "muse".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["muse_glimmer".into()],
             reasoning_end: Some("<|eom|><|start|>assistant".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            ..describe!("muse", ["muse_glimmer"])
         }
     }
 }

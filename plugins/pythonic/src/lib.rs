@@ -20,7 +20,7 @@ mod marks;
 use marks::{MARKS, Mark};
 use parser_sdk::json::JsonCalls;
 use parser_sdk::literals::{Literals, Opening};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
 /// White space and brackets before a call, and what stands between calls.
 const BEFORE: &[char] = &[' ', '\n', '\r', '\t', '[', ']'];
@@ -68,20 +68,15 @@ enum State {
 impl Parser for Pythonic {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
         Ok(Descriptor {
-            name: "pythonic".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            // Not `llama4`: its template decides, and some write JSON.
-            models: ["lfm2", "lfm2_moe", "lfm2_vl", "olmo3"].map(String::from).into(),
             markers: MARKS.map(|(literal, _)| literal.to_owned()).into(),
             stops: (0..)
                 .zip(MARKS)
                 .filter(|(_, (_, mark))| *mark == Mark::TurnEnd)
                 .map(|(index, _)| index)
                 .collect(),
-            trim: Trim { reasoning: true, content: true },
             reasoning_end: Some("</think>".into()),
-            grammar: Some(include_str!("grammar.lark").into()),
-            ..Descriptor::default()
+            // Not `llama4`: its template decides, and some write JSON.
+            ..describe!("pythonic", ["lfm2", "lfm2_moe", "lfm2_vl", "olmo3"])
         })
     }
 

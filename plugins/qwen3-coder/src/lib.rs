@@ -16,16 +16,16 @@
 //! client has the call, and the answer comes in a later turn.
 
 use parser_sdk::params::{CallMark, Calls, Style, Tag, Tagged};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, describe};
 
-const MARKERS: [&str; 16] = [
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "</tool_call>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<function=",
+parser_sdk::markers! {
+    THINK = "<think>",
+    THINK_END = "</think>",
+    CALL = "<tool_call>",
+    CALL_END = "</tool_call>",
+    TURN = "<|im_start|>",
+    TURN_END = "<|im_end|>",
+    FUNCTION = "<function=",
     "</function>",
     "<parameter=",
     "</parameter>",
@@ -35,14 +35,7 @@ const MARKERS: [&str; 16] = [
     "\r\n</function>",
     "\r\n<parameter=",
     "\r\n</parameter>",
-];
-const THINK: usize = 0;
-const THINK_END: usize = 1;
-const CALL: usize = 2;
-const CALL_END: usize = 3;
-const TURN: usize = 4;
-const TURN_END: usize = 5;
-const FUNCTION: usize = 6;
+}
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -68,19 +61,12 @@ enum State {
 
 impl Parser for Qwen3Coder {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        // Qwen3-Coder itself is a qwen3_moe or a qwen3_next, as are models with JSON calls.
+        let models =
+            ["qwen3_moe", "qwen3_next", "qwen3_5", "qwen3_5_moe", "qwen3_5_text", "qwen3_5_moe_text"];
         Ok(Descriptor {
-            name: "qwen3-coder".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            // Qwen3-Coder itself is a qwen3_moe or a qwen3_next, as are models with JSON calls.
-            models: ["qwen3_moe", "qwen3_next", "qwen3_5", "qwen3_5_moe", "qwen3_5_text", "qwen3_5_moe_text"]
-                .map(String::from)
-                .into(),
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![5],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
             reasoning_end: Some("</think>".into()),
-            ..Descriptor::default()
+            ..describe!("qwen3-coder", models, [TURN_END])
         })
     }
 

@@ -15,16 +15,16 @@
 //! tokens: these break the call off.
 
 use parser_sdk::json::{Call, Progress};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, describe};
 
-const MARKERS: [&str; 6] =
-    ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"];
-const THINK: usize = 0;
-const THINK_END: usize = 1;
-const CALL: usize = 2;
-const CALL_END: usize = 3;
-const TURN: usize = 4;
-const TURN_END: usize = 5;
+parser_sdk::markers! {
+    THINK = "<think>",
+    THINK_END = "</think>",
+    CALL = "<tool_call>",
+    CALL_END = "</tool_call>",
+    TURN = "<|im_start|>",
+    TURN_END = "<|im_end|>",
+}
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -48,17 +48,8 @@ enum State {
 
 impl Parser for Qwen3 {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
-            name: "qwen3".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            models: vec!["qwen3".into(), "qwen3_moe".into(), "qwen3_next".into()],
-            markers: MARKERS.map(String::from).into(),
-            stops: vec![5],
-            trim: Trim { reasoning: true, content: true },
-            grammar: Some(include_str!("grammar.lark").into()),
-            reasoning_end: Some("</think>".into()),
-            ..Descriptor::default()
-        })
+        let models = ["qwen3", "qwen3_moe", "qwen3_next"];
+        Ok(Descriptor { reasoning_end: Some("</think>".into()), ..describe!("qwen3", models, [TURN_END]) })
     }
 
     fn start(request: &Request) -> Result<Self, String> {

@@ -10,6 +10,7 @@
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 #[doc(hidden)]
 pub mod component;
+mod declare;
 pub mod json;
 pub mod literals;
 mod opening;
@@ -25,6 +26,8 @@ pub use contract::{
     Descriptor, FinishReason, HoldUntil, InString, JsonRest, Note, Op, Parameter, ParameterValue, Payload,
     Reading, Request, Route, Run, SCHEMAS, Segment, Step, Tool, ToolCall, ToolKind, Trim, Types, Until,
 };
+#[doc(hidden)]
+pub use declare::index_of;
 pub use opening::LastOpening;
 pub use output::Output;
 pub use parser::Parser;

@@ -10,8 +10,8 @@ use super::tokens::product_tokens;
 
 /// Tokens of a run: about ten lines.
 const RUN: usize = 80;
-/// Runs that are left: heads of parsers, two versions of a contract, kernels written for their registers.
-const LEFT: usize = 16;
+/// Runs that are left: how parsers read text, two versions of a contract, kernels written for their registers.
+const LEFT: usize = 10;
 
 /// A place in a file, by its token.
 type Place = (usize, usize);

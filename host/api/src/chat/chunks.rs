@@ -11,7 +11,7 @@ use turn::Usage;
 /// One `data:` line of a stream.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ChatCompletionChunk", transform = padded)]
-pub(super) struct Chunk<'a> {
+pub(crate) struct Chunk<'a> {
     pub(super) id: &'a str,
     #[schemars(extend("const" = "chat.completion.chunk"))]
     pub(super) object: &'static str,
@@ -102,7 +102,7 @@ pub(super) enum PartDelta<'a> {
 /// The whole answer.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ChatCompletion")]
-pub(super) struct Completion<'a> {
+pub(crate) struct Completion<'a> {
     pub(super) id: &'a str,
     #[schemars(extend("const" = "chat.completion"))]
     pub(super) object: &'static str,

@@ -9,7 +9,6 @@ use super::chunks::Completion;
 use super::fields::{self, Row, Shape, Tables, table};
 use crate::error::ApiError;
 use crate::json::{Field, JsonObject, OneOf, Value};
-use crate::list::List;
 use crate::metadata::{self, REPLACED};
 use crate::query::{AFTER, LIMIT, ORDER, Query};
 use crate::raw::{self, Json};
@@ -160,9 +159,4 @@ pub(crate) fn stored_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
         "properties": { "metadata": { "type": "object", "additionalProperties": { "type": "string" } } },
     });
     AnswerSchemas { whole: serde_json::json!({ "allOf": [completion, metadata] }), events: None }
-}
-
-/// Schema of a list of completions or messages.
-pub(crate) fn list_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<List<'_>>(generator)
 }

@@ -9,7 +9,7 @@ use crate::token_ids::TokenIds;
 
 /// An answer, or a part of one.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct Completion<'a> {
+pub(crate) struct Completion<'a> {
     pub(super) id: &'a str,
     #[schemars(extend("const" = "text_completion"))]
     pub(super) object: &'static str,

@@ -1,87 +1,40 @@
 //! The grammar of a completions stream, as a checker: text per choice, one finish reason each, the
 //! usage chunk last where there is one, `[DONE]` at the very end. An error ends a stream early.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use crate::chunk_check::{ChunkCheck, Finishes};
 use crate::stream_rule::{EventCheck, Fault, Rule, check};
 
-/// Checks the chunks of one stream, in order.
+/// Checks the chunks of one stream, in order. Of a choice it keeps whether it has finished.
 #[derive(Debug, Default)]
-pub struct CompletionsValidator {
-    /// `id`, `object`, `created` and `model` of the chunk before.
-    head: Option<[Value; 4]>,
-    /// Whether each choice has finished.
-    choices: BTreeMap<u64, bool>,
-    /// Whether usage or an error came: only `[DONE]` may follow.
-    last: bool,
-    failed: bool,
+pub struct CompletionsValidator(ChunkCheck<bool>);
+
+impl Finishes for bool {
+    fn is_finished(&self) -> bool {
+        *self
+    }
 }
 
 impl EventCheck for CompletionsValidator {
     fn event(&mut self, chunk: &Value, faults: &mut Vec<Fault>) {
-        faults.extend(self.check(chunk).err());
-        if chunk.get("error").is_none() {
-            faults.extend(self.check_head(chunk).err());
-            for choice in chunk["choices"].as_array().into_iter().flatten() {
-                faults.extend(self.choice(choice).err());
-            }
+        for choice in self.0.chunk(chunk, "text_completion", [check_error, check_usage], faults) {
+            faults.extend(self.choice(choice).err());
         }
     }
 
     fn finish(&self, faults: &mut Vec<Fault>) {
-        faults.extend(self.check_finished("the stream ends").err());
+        self.0.finish(faults);
     }
 }
 
 impl CompletionsValidator {
-    fn check(&mut self, chunk: &Value) -> Result<(), Fault> {
-        let last = std::mem::take(&mut self.last);
-        check(!last, Rule::Lifecycle, "something follows the last chunk")?;
-        if let Some(error) = chunk.get("error") {
-            (self.failed, self.last) = (true, true);
-            return check(error["message"].is_string(), Rule::Fields, "an error has no message");
-        }
-        let choices = chunk["choices"].as_array();
-        let choices = choices.ok_or_else(|| Fault::new(Rule::Fields, "choices is not a list"))?;
-        if choices.is_empty() {
-            self.last = true;
-            self.check_finished("usage comes")?;
-            return check(chunk["usage"]["total_tokens"].is_u64(), Rule::Usage, "usage is missing");
-        }
-        Ok(())
-    }
-
-    fn check_finished(&self, when: &str) -> Result<(), Fault> {
-        if self.choices.is_empty() && !self.failed {
-            return Err(Fault::new(Rule::Lifecycle, format!("{when} without a choice")));
-        }
-        match self.choices.iter().find(|(_, finished)| !**finished) {
-            Some((index, _)) if !self.failed => {
-                let what =
-                    format!("{when}, but the chunk with the finish_reason of choice {index} is missing");
-                Err(Fault::new(Rule::Lifecycle, what))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_head(&mut self, chunk: &Value) -> Result<(), Fault> {
-        let head = ["id", "object", "created", "model"].map(|field| chunk[field].clone());
-        let [id, object, created, model] = &head;
-        let typed = id.is_string() && created.is_u64() && model.is_string() && object == "text_completion";
-        check(typed, Rule::Fields, "id, object, created or model is missing or wrong")?;
-        let before = self.head.replace(head);
-        check(before.is_none() || before == self.head, Rule::Identity, "id, created or model changes")
-    }
-
     fn choice(&mut self, choice: &Value) -> Result<(), Fault> {
         let index = choice["index"].as_u64();
         let index = index.ok_or_else(|| Fault::new(Rule::Fields, "a choice has no index"))?;
-        let before = self.choices.get(&index).copied().unwrap_or_default();
+        let before = self.0.choices.get(&index).copied().unwrap_or_default();
         let reason = choice.get("finish_reason");
-        self.choices.insert(index, before || reason.is_some_and(|reason| !reason.is_null()));
+        self.0.choices.insert(index, before || reason.is_some_and(|reason| !reason.is_null()));
         check(!before, Rule::Lifecycle, "text after finish_reason")?;
         check(choice["text"].is_string(), Rule::Fields, "a choice has no text")?;
         check_logprobs(&choice["logprobs"])?;
@@ -93,6 +46,14 @@ impl CompletionsValidator {
             None => Err(Fault::new(Rule::Fields, "finish_reason is missing")),
         }
     }
+}
+
+fn check_error(error: &Value) -> Result<(), Fault> {
+    check(error["message"].is_string(), Rule::Fields, "an error has no message")
+}
+
+fn check_usage(usage: &Value) -> Result<(), Fault> {
+    check(usage["total_tokens"].is_u64(), Rule::Usage, "usage is missing")
 }
 
 fn check_logprobs(logprobs: &Value) -> Result<(), Fault> {

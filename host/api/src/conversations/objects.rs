@@ -3,14 +3,13 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::list::List;
 use crate::raw::Json;
 use crate::schema::AnswerSchemas;
 
 /// A conversation, without its items.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Conversation")]
-struct Shown<'a> {
+pub(crate) struct Shown<'a> {
     id: &'a str,
     #[schemars(extend("const" = "conversation"))]
     object: &'static str,
@@ -29,16 +28,6 @@ pub fn conversation(stored: &store::StoredConversation) -> impl Serialize + '_ {
         created_at: stored.created / 1000,
         metadata: Json::new(metadata),
     }
-}
-
-/// Schema of a conversation.
-pub(crate) fn conversation_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Shown<'_>>(generator)
-}
-
-/// Schema of a page of items.
-pub(crate) fn list_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<List<'_>>(generator)
 }
 
 /// Schema of one item, which is any of those that a request may have.

@@ -281,7 +281,7 @@ impl Usage {
 /// The answer to a question for the number of a prompt's tokens.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "MessageTokenCount")]
-struct Counted {
+pub(crate) struct Counted {
     input_tokens: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_management: Option<CountedBefore>,
@@ -305,9 +305,4 @@ pub fn counted(input_tokens: usize, whole: Option<usize>) -> impl Serialize {
 pub(crate) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let events = generator.subschema_for::<Event<'_>>().to_value();
     AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<Message<'_>>(generator) }
-}
-
-/// Schema of the answer to a request to count tokens.
-pub(crate) fn count_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
-    AnswerSchemas::whole::<Counted>(generator)
 }

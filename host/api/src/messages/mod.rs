@@ -22,7 +22,7 @@ pub mod validator;
 pub use error::error_body;
 pub(super) use error::error_schema;
 pub use events::counted;
-pub(super) use events::{answer, count_answer};
+pub(super) use events::{Counted, answer};
 pub use machine::MessagesMachine;
 pub use models::{ModelInfo, ModelPage};
 pub use request::MessagesRequest;

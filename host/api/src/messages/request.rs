@@ -7,7 +7,7 @@ use super::fields::{self, WEB_SEARCH};
 use super::hosted;
 use super::machine::MessagesMachine;
 use super::thread;
-use super::tools::Declared;
+use super::tools::{Declared, WantedCalls};
 use super::{input, tools};
 use crate::agent::{Clearing, Compaction, Hosted, HostedToolKind};
 use crate::error::ApiError;
@@ -107,7 +107,7 @@ fn prompt(body: &JsonObject<'_>, defaults: &Defaults) -> Result<Prompt, ApiError
     let format = format(body, defaults)?;
     let Declared { shown: mut client_tools, mut deferred } =
         tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
-    let (choice, parallel_tool_calls) = tools::choice(body)?;
+    let WantedCalls { choice, parallel: parallel_tool_calls } = tools::choice(body)?;
     let reader = Reader { warnings: &mut warnings, deferred: &mut deferred };
     let messages = input::messages(body, defaults, reader)?;
     client_tools.tools.extend(deferred.into_found());

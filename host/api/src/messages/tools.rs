@@ -119,19 +119,32 @@ fn add(tool: JsonObject<'_>, client_tools: &mut ClientTools) -> Result<(), ApiEr
     client_tools.add(tool.require(fields::NAME)?, tool, fields::INPUT_SCHEMA, declaration)
 }
 
-/// Reads `tool_choice`. Returns the choice, and whether several calls in one turn are allowed.
-pub(super) fn choice(body: &JsonObject<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
-    let Some(choice) = body.get(fields::TOOL_CHOICE)? else { return Ok((ToolChoiceField::Auto, true)) };
+/// What `tool_choice` says.
+pub(super) struct WantedCalls {
+    pub(super) choice: ToolChoiceField,
+    /// Whether one turn may have several.
+    pub(super) parallel: bool,
+}
+
+/// Reads `tool_choice`.
+pub(super) fn choice(body: &JsonObject<'_>) -> Result<WantedCalls, ApiError> {
+    let Some(choice) = body.get(fields::TOOL_CHOICE)? else {
+        return Ok(WantedCalls { choice: ToolChoiceField::Auto, parallel: true });
+    };
     let parallel = !choice.get(fields::ONE_CALL)?.unwrap_or(false);
     let name = choice.get(fields::CHOSEN)?;
-    match choice.require(fields::TYPE)? {
-        "auto" => Ok((ToolChoiceField::Auto, parallel)),
-        "none" => Ok((ToolChoiceField::None, parallel)),
-        "any" => Ok((ToolChoiceField::Required, parallel)),
+    let choice = match choice.require(fields::TYPE)? {
+        "auto" => ToolChoiceField::Auto,
+        "none" => ToolChoiceField::None,
+        "any" => ToolChoiceField::Required,
         "tool" => {
             let name = name.ok_or_else(|| choice.at(fields::CHOSEN).missing("a string"))?;
-            Ok((ToolChoiceField::Named(name.to_owned()), parallel))
+            ToolChoiceField::Named(name.to_owned())
         }
-        _ => Err(choice.at(fields::TYPE).invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
-    }
+        _ => {
+            let what = "expected \"auto\", \"none\", \"any\" or \"tool\"";
+            return Err(choice.at(fields::TYPE).invalid(what));
+        }
+    };
+    Ok(WantedCalls { choice, parallel })
 }

@@ -1,6 +1,6 @@
 //! An endpoint, as the table of endpoints describes it.
 
-use schemars::SchemaGenerator;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::fields::{Row, Tables};
@@ -56,13 +56,13 @@ impl ErrorFormat {
     }
 }
 
-impl Endpoint {
-    /// An endpoint that the table completes.
-    pub(super) const NEW: Self = Self {
+/// An endpoint for `POST`, which the table completes.
+pub(super) const fn post(path: &'static str, id: &'static str, summary: &'static str) -> Endpoint {
+    Endpoint {
         method: "post",
-        path: "",
-        id: "",
-        summary: "",
+        path,
+        id,
+        summary,
         upgrades: false,
         conflicts: false,
         open: false,
@@ -71,7 +71,56 @@ impl Endpoint {
         media: "application/json",
         answer: text,
         errors: ErrorFormat::OpenAi,
-    };
+    }
+}
+
+/// An endpoint for `GET`.
+pub(super) const fn get(path: &'static str, id: &'static str, summary: &'static str) -> Endpoint {
+    Endpoint { method: "get", ..post(path, id, summary) }
+}
+
+/// An endpoint for `DELETE`.
+pub(super) const fn delete(path: &'static str, id: &'static str, summary: &'static str) -> Endpoint {
+    Endpoint { method: "delete", ..post(path, id, summary) }
+}
+
+impl Endpoint {
+    pub(super) const fn body(self, tables: Tables) -> Self {
+        Self { request: Some(tables), ..self }
+    }
+
+    pub(super) const fn query(self, query: &'static [Row]) -> Self {
+        Self { query, ..self }
+    }
+
+    pub(super) const fn answer(self, answer: fn(&mut SchemaGenerator) -> AnswerSchemas) -> Self {
+        Self { answer, ..self }
+    }
+
+    /// Answers in one piece, which are `T`.
+    pub(super) const fn answers<T: JsonSchema>(self) -> Self {
+        self.answer(AnswerSchemas::whole::<T>)
+    }
+
+    pub(super) const fn errors(self, errors: ErrorFormat) -> Self {
+        Self { errors, ..self }
+    }
+
+    pub(super) const fn media(self, media: &'static str) -> Self {
+        Self { media, ..self }
+    }
+
+    pub(super) const fn upgrades(self) -> Self {
+        Self { upgrades: true, ..self }
+    }
+
+    pub(super) const fn conflicts(self) -> Self {
+        Self { conflicts: true, ..self }
+    }
+
+    pub(super) const fn open(self) -> Self {
+        Self { open: true, ..self }
+    }
 
     /// Statuses of the endpoint's refusals, each with a description.
     pub(super) fn refusals(&self) -> Vec<(&'static str, &'static str)> {
@@ -113,6 +162,13 @@ impl Endpoint {
         }
         all
     }
+}
+
+/// An answer of `OpenAI`'s, `T`, or its stream: a line is a chunk `C`, the error object, or `[DONE]`.
+pub(super) fn chunks<T: JsonSchema, C: JsonSchema>(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    let chunk = generator.subschema_for::<C>().to_value();
+    let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });
+    AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<T>(generator) }
 }
 
 /// A text.

@@ -44,4 +44,5 @@ pub use machine::ResponsesMachine;
 pub use own_items::OwnItem;
 pub use request::ResponsesRequest;
 pub use request::{count, read, read_continuing};
+pub(crate) use resource::Resource;
 pub use resource::{CountedInput, counted};

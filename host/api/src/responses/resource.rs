@@ -156,7 +156,7 @@ pub(super) struct RawMessage {
 /// The object. Fields that only later features will set stand with the value that says so.
 #[derive(Debug, Clone, JsonSchema, Serialize)]
 #[schemars(rename = "Response")]
-pub(super) struct Resource {
+pub(crate) struct Resource {
     pub(super) id: String,
     #[schemars(extend("const" = "response"))]
     object: &'static str,

@@ -28,8 +28,8 @@ system::declare_metrics! {
     counter PARSER_FAULTS = "sluice_parser_faults_total", "Streams whose parser failed, by parser.";
     counter PARSER_RELOADS = "sluice_parser_reloads_total", "Checks of parsers' files for changes, by result.";
     histogram PARSING = "sluice_parsing_seconds", "Time that detokenizing and parsing took in a turn, by parser.";
-    counter MALFORMED_ARGUMENTS = "sluice_malformed_arguments_total", "Calls of tools whose arguments are no JSON.";
-    counter DROPPED_CALLS = "sluice_dropped_calls_total", "Calls dropped because the request forbids calls.";
-    counter TRUNCATED_MESSAGES = "sluice_truncated_messages_total", "Messages dropped to make a prompt fit.";
+    counter MALFORMED_ARGUMENTS(each_model) = "sluice_malformed_arguments_total", "Calls of tools whose arguments are no JSON.";
+    counter DROPPED_CALLS(each_model) = "sluice_dropped_calls_total", "Calls dropped because the request forbids calls.";
+    counter TRUNCATED_MESSAGES(each_model) = "sluice_truncated_messages_total", "Messages dropped to make a prompt fit.";
     counter INCOMPLETE_RECORDS = "sluice_records_incomplete_total", "Records that are cut off or missing, or lack lines, by reason.";
 }

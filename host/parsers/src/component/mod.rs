@@ -18,6 +18,27 @@ use super::stamp::Stamp;
 use super::version::ContractVersion;
 use contract::{Descriptor, Fault, Request, SCHEMAS, SendParser};
 
+/// Bindings to the contract in a WIT folder.
+macro_rules! bindings {
+    ($folder:literal) => {
+        #[allow(
+            missing_docs,
+            unsafe_code,
+            unreachable_pub,
+            clippy::pedantic,
+            reason = "written by wasmtime's macro from the WIT file"
+        )]
+        mod bindings {
+            wasmtime::component::bindgen!({
+                path: $folder,
+                world: "plugin",
+                ownership: Borrowing { duplicate_if_necessary: false },
+            });
+        }
+    };
+}
+use bindings;
+
 mod v0_1;
 mod v0_2_draft;
 

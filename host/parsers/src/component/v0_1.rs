@@ -1,19 +1,6 @@
 //! Contract 0.1 as a component.
 
-#[allow(
-    missing_docs,
-    unsafe_code,
-    unreachable_pub,
-    clippy::pedantic,
-    reason = "written by wasmtime's macro from the WIT file"
-)]
-mod bindings {
-    wasmtime::component::bindgen!({
-        path: "../../wit/parser-0.1",
-        world: "plugin",
-        ownership: Borrowing { duplicate_if_necessary: false },
-    });
-}
+super::bindings! { "../../wit/parser-0.1" }
 
 #[path = "translate.rs"]
 #[allow(clippy::duplicate_mod, reason = "one text, compiled with the bindings of each version")]

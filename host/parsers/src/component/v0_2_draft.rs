@@ -1,19 +1,6 @@
 //! The draft of contract 0.2 as a component: a call has the model's own id.
 
-#[allow(
-    missing_docs,
-    unsafe_code,
-    unreachable_pub,
-    clippy::pedantic,
-    reason = "written by wasmtime's macro from the WIT file"
-)]
-mod bindings {
-    wasmtime::component::bindgen!({
-        path: "../../wit/parser-0.2-draft",
-        world: "plugin",
-        ownership: Borrowing { duplicate_if_necessary: false },
-    });
-}
+super::bindings! { "../../wit/parser-0.2-draft" }
 
 #[path = "translate.rs"]
 #[allow(clippy::duplicate_mod, reason = "one text, compiled with the bindings of each version")]

@@ -1,11 +1,10 @@
-//! Body of an answer, which marks its connection as busy until hyper has taken all of it.
+//! Body of an answer, with what is kept until hyper has taken all of it.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes};
-use hyper::body::{Frame, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 
 use crate::http::socket::Link;
 
@@ -26,20 +25,20 @@ impl Drop for Busy {
     }
 }
 
-/// A body and its connection's mark.
-pub(crate) struct AnswerBody {
-    pub(crate) body: Body,
-    pub(crate) _busy: Busy,
+/// A body, and what is dropped with it: a connection's mark, or an account.
+pub(crate) struct AnswerBody<B, K> {
+    pub(crate) body: B,
+    pub(crate) _kept: K,
 }
 
-impl hyper::body::Body for AnswerBody {
-    type Data = Bytes;
-    type Error = axum::Error;
+impl<B: Body + Unpin, K: Unpin> Body for AnswerBody<B, K> {
+    type Data = B::Data;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 

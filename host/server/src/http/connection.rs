@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -167,7 +168,8 @@ fn service(
     router: Router,
     (admission, disconnect, upgrade): (Admission, Disconnect, Upgrade),
     link: Arc<Link>,
-) -> impl Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible, Future: Send> {
+) -> impl Service<Request<Incoming>, Response = Response<AnswerBody<Body, Busy>>, Error = Infallible, Future: Send>
+{
     service_fn(move |mut request: Request<Incoming>| {
         // HTTP/1.0 has no interim answers.
         link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
@@ -186,7 +188,7 @@ fn service(
             } else {
                 headers.insert("keep-alive", keep_alive(patience(&app).idle));
             }
-            Ok(answer.map(|body| AnswerBody { body, _busy: busy }))
+            Ok(answer.map(|body| AnswerBody { body, _kept: busy }))
         }
     })
 }

@@ -13,7 +13,7 @@ use axum::response::Response;
 use http::{HeaderValue, Method, Uri, header};
 
 use self::accept_header::prefers_html;
-use crate::page_files::PageFiles;
+use crate::page_files::{PageFiles, files};
 
 pub(crate) use self::inspector_link::InspectorLink;
 
@@ -23,23 +23,12 @@ const PATH: &str = "/";
 /// The document and its files.
 pub(crate) const FILES: PageFiles = PageFiles {
     index: include_str!("files/index.html"),
-    own: &[
-        ("answer.js", include_str!("files/answer.js")),
-        ("chat.css", include_str!("files/chat.css")),
-        ("composer.js", include_str!("files/composer.js")),
-        ("conversation.js", include_str!("files/conversation.js")),
-        ("copy.js", include_str!("files/copy.js")),
-        ("item_view.js", include_str!("files/item_view.js")),
-        ("keeper.js", include_str!("files/keeper.js")),
-        ("list.js", include_str!("files/list.js")),
-        ("main.js", include_str!("files/main.js")),
-        ("markdown.js", include_str!("files/markdown.js")),
-        ("server.js", include_str!("files/server.js")),
-        ("settings.js", include_str!("files/settings.js")),
-        ("text_files.js", include_str!("files/text_files.js")),
-        ("turn_view.js", include_str!("files/turn_view.js")),
-        ("words.js", include_str!("files/words.js")),
-    ],
+    own: files! {
+        "files/":
+        "answer.js" "chat.css" "composer.js" "conversation.js" "copy.js" "item_view.js" "keeper.js"
+        "list.js" "main.js" "markdown.js" "server.js" "settings.js" "text_files.js" "turn_view.js"
+        "words.js"
+    },
 };
 
 /// Middleware: the page for who asks for `/` and prefers HTML; everybody else gets what follows.

@@ -18,15 +18,19 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 /// A file's name and text.
 pub(crate) type File = (&'static str, &'static str);
 
+/// Files of a folder: their names with their texts.
+macro_rules! files {
+    ($folder:literal: $($name:literal)+) => {
+        &[$(($name, include_str!(concat!($folder, $name)))),+]
+    };
+}
+pub(crate) use files;
+
 /// Files that every page has.
-const SHARED: [File; 6] = [
-    ("asking.js", include_str!("shared/asking.js")),
-    ("base.css", include_str!("shared/base.css")),
-    ("dom.js", include_str!("shared/dom.js")),
-    ("drops.js", include_str!("shared/drops.js")),
-    ("icon.svg", include_str!("shared/icon.svg")),
-    ("key_dialog.js", include_str!("shared/key_dialog.js")),
-];
+const SHARED: &[File] = files! {
+    "shared/":
+    "asking.js" "base.css" "dom.js" "drops.js" "icon.svg" "key_dialog.js"
+};
 
 /// A page: its document, and the files of its own.
 pub(crate) struct PageFiles {
@@ -42,7 +46,7 @@ impl PageFiles {
 
     /// A file that the document loads; 404 for other names.
     pub(crate) async fn file(&self, name: &str, method: Method, uri: Uri) -> Response {
-        let Some((_, text)) = self.own.iter().chain(&SHARED).find(|(file, _)| *file == name) else {
+        let Some((_, text)) = self.own.iter().chain(SHARED).find(|(file, _)| *file == name) else {
             return no_route(method, uri).await;
         };
         let content_type = match name.rsplit_once('.') {
@@ -91,7 +95,7 @@ mod tests {
 
     #[test]
     fn every_file_of_a_page_is_served() {
-        assert_served("page_files/shared", &SHARED);
+        assert_served("page_files/shared", SHARED);
         for (folder, page) in PAGES {
             assert_served(folder, page.own);
         }
@@ -101,7 +105,7 @@ mod tests {
     fn pages_write_no_markup_and_run_no_text() {
         let documents = PAGES.map(|(folder, page)| (folder, page.index));
         let own = PAGES.iter().flat_map(|(_, page)| page.own).copied();
-        for (name, text) in own.chain(SHARED).chain(documents) {
+        for (name, text) in own.chain(SHARED.iter().copied()).chain(documents) {
             for forbidden in
                 ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style="]
             {

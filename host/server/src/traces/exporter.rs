@@ -30,8 +30,8 @@ const TIME: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(2);
 
 system::declare_metrics! {
-    counter EXPORTED = "sluice_spans_exported_total", "Spans that the collector took.";
-    counter LOST = "sluice_spans_lost_total", "Spans that the collector didn't take, or that found no place to wait.";
+    counter EXPORTED(at_start) = "sluice_spans_exported_total", "Spans that the collector took.";
+    counter LOST(at_start) = "sluice_spans_lost_total", "Spans that the collector didn't take, or that found no place to wait.";
 }
 
 enum Message {

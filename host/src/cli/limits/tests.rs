@@ -13,7 +13,7 @@ use parsers::ParserLimits;
 use prompt::PromptLimits;
 use remote::RemoteLimits;
 use server::HttpLimits;
-use store::StoreLimits;
+use store::Bounds;
 
 /// Runs a function for each set of limits, in the page's order.
 macro_rules! each_set {
@@ -26,7 +26,7 @@ macro_rules! each_set {
         $run::<ParserLimits>($into);
         $run::<McpLimits>($into);
         $run::<RemoteLimits>($into);
-        $run::<StoreLimits>($into);
+        $run::<Bounds>($into);
     };
 }
 

@@ -5,7 +5,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use store::StoreLimits;
 use store::{Bounds, OpenCause, OpenError, Options, Sqlite, Store, Synchronous};
 
 use crate::cli::data;
@@ -49,7 +48,7 @@ pub(in crate::cli) struct StoreArguments {
     #[arg(long, value_parser = synchronous(), default_value = "normal")]
     store_sync: Synchronous,
     #[command(flatten)]
-    limits: Switches<StoreLimits>,
+    limits: Switches<Bounds>,
 }
 
 /// A store and its place for the summary.
@@ -102,8 +101,8 @@ impl StoreArguments {
     }
 
     fn sqlite(&self, file: &Path) -> Result<Opened, OpenError> {
-        let store = Sqlite::open(file, &self.options(self.limits.0.bounds.clone()))?;
-        let days = self.limits.0.bounds.unused.as_secs().div_ceil(24 * 60 * 60);
+        let store = Sqlite::open(file, &self.options(self.limits.0.clone()))?;
+        let days = self.limits.0.unused.as_secs().div_ceil(24 * 60 * 60);
         let place = format!(
             "sqlite:{} (prompts and answers, {days} days after their last use; --store none keeps nothing)",
             file.display()

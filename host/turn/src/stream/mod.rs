@@ -7,9 +7,6 @@
 
 mod finish;
 mod string_marker;
-mod text;
-
-pub use self::text::{ASKED_BYTES, asked_parts};
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,11 +19,25 @@ use super::events::TurnEvents;
 use super::failure::{self, quoted};
 use super::flow::Flow;
 use super::items::OpenKind;
+use super::markers::Found;
 use super::router::Router;
 use super::settings::{FaultPolicy, TurnSettings};
 use super::step_error::StepError;
 use super::tokens::TokenCounts;
 use contract::{Fault, Route, Step, StreamParser};
+
+/// Maximum number of bytes that the parser is asked about at once. A call has limits of time and of
+/// ops, so what it is asked is bounded, however much an engine sends in one step.
+pub const ASKED_BYTES: usize = 1 << 10;
+
+/// The parts of a text about which a parser is asked, one after the other.
+pub fn asked_parts(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (part, rest) = text.split_at(text.floor_char_boundary(ASKED_BYTES));
+        text = rest;
+        (!part.is_empty()).then_some(part)
+    })
+}
 
 /// Numbers of a turn's bytes, including its prompt's, by where they went.
 /// After `finish`, `routed`, `dropped` and `aside` add up to `taken`.
@@ -143,6 +154,71 @@ impl Stream {
     /// Ends the prompt, which has `bytes` bytes.
     pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut TurnEvents) {
         self.router.end_prompt(bytes, out);
+    }
+
+    /// Takes the next part of the stream. Text waits for the end of the step or the next marker,
+    /// when the parser is asked about it; all waits for a marker in a string.
+    #[inline]
+    pub(super) fn take(&mut self, parser: &mut dyn StreamParser, found: Found<'_>, out: &mut TurnEvents) {
+        match found {
+            _ if self.undecided.is_some() => self.look_at(parser, found, out),
+            Found::Text(text) => self.take_text(parser, text, out),
+            Found::Marker(index, literal) if self.may_be_text(parser, index, out) => {
+                self.undecided = Some(Box::new(StringMarker::new(index, literal)));
+            }
+            Found::Marker(index, literal) => self.take_marker(parser, index, literal, out),
+        }
+    }
+
+    /// Takes text. It waits for the end of the step or the next marker, unless its route is known
+    /// already.
+    #[inline]
+    fn take_text(&mut self, parser: &mut dyn StreamParser, text: &str, out: &mut TurnEvents) {
+        if text.len() > ASKED_BYTES {
+            return self.take_long(parser, text, out);
+        }
+        if self.ended {
+            // An engine that doesn't know the stop marker as a token writes on after it.
+            self.aside += text.len() as u64;
+            return;
+        }
+        if self.fault.is_some() {
+            return self.router.held.push(text);
+        }
+        let Some((route, settled)) = self.router.bypass_held(text) else {
+            if self.router.held.unseen().len() + text.len() > ASKED_BYTES {
+                self.ask(parser, out);
+            }
+            return self.router.held.push(text);
+        };
+        if settled < text.len() {
+            let (settled, rest) = text.split_at(settled);
+            return self.settle_and_hold(route, settled, rest, out);
+        }
+        if let Err(error) = self.router.ledger.settle(route, text, out) {
+            self.break_contract(error, out);
+        }
+    }
+
+    /// Takes text of any length, and asks the parser about one part after the other.
+    #[cold]
+    fn take_long(&mut self, parser: &mut dyn StreamParser, text: &str, out: &mut TurnEvents) {
+        for part in asked_parts(text) {
+            self.take_text(parser, part, out);
+            self.ask(parser, out);
+        }
+    }
+
+    /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be
+    /// asked.
+    fn settle_and_hold(&mut self, route: Route, settled: &str, rest: &str, out: &mut TurnEvents) {
+        if !settled.is_empty()
+            && let Err(error) = self.router.ledger.settle(route, settled, out)
+        {
+            self.break_contract(error, out);
+        }
+        self.router.end_preset();
+        self.router.held.push(rest);
     }
 
     /// Takes a marker: the parser is asked about it, unless it is text of a string that the host

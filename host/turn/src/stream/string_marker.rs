@@ -36,6 +36,10 @@ enum Place {
 }
 
 impl StringMarker {
+    pub(super) fn new(index: u32, literal: &str) -> Self {
+        Self { index, literal: literal.to_owned(), later: Vec::new(), place: Place::Inside, read: 0 }
+    }
+
     /// Reads text. Returns whether the string goes on, once that is known: an escape or the end of
     /// a JSON string say so, what JSON doesn't allow there says the contrary.
     fn read(&mut self, text: &str) -> Option<bool> {
@@ -60,24 +64,13 @@ impl StringMarker {
 }
 
 impl Stream {
-    /// Takes the next part of the stream. Text waits for the end of the step or the next marker,
-    /// when the parser is asked about it; all waits for a marker in a string.
-    #[inline]
-    pub(crate) fn take(&mut self, parser: &mut dyn StreamParser, found: Found<'_>, out: &mut TurnEvents) {
-        match found {
-            _ if self.undecided.is_some() => self.look_at(parser, found, out),
-            Found::Text(text) => self.take_text(parser, text, out),
-            Found::Marker(index, literal) if self.may_be_text(parser, index, out) => {
-                let (literal, later) = (literal.to_owned(), Vec::new());
-                let marker = StringMarker { index, literal, later, place: Place::Inside, read: 0 };
-                self.undecided = Some(Box::new(marker));
-            }
-            Found::Marker(index, literal) => self.take_marker(parser, index, literal, out),
-        }
-    }
-
     /// Whether this marker may be text of a string all the same.
-    fn may_be_text(&mut self, parser: &mut dyn StreamParser, index: u32, out: &mut TurnEvents) -> bool {
+    pub(super) fn may_be_text(
+        &mut self,
+        parser: &mut dyn StreamParser,
+        index: u32,
+        out: &mut TurnEvents,
+    ) -> bool {
         if !self.reads_on
             || self.ended
             || self.binding.stops.contains(&index)
@@ -91,7 +84,7 @@ impl Stream {
 
     /// Takes what follows a marker that waits.
     #[cold]
-    fn look_at(&mut self, parser: &mut dyn StreamParser, found: Found<'_>, out: &mut TurnEvents) {
+    pub(super) fn look_at(&mut self, parser: &mut dyn StreamParser, found: Found<'_>, out: &mut TurnEvents) {
         let Some(marker) = &mut self.undecided else { return };
         let goes_on = match found {
             Found::Text("") => None,

@@ -2,10 +2,9 @@
 //! first, one finish reason per choice, log-probabilities beside content only, the usage chunk last
 //! where there is one, `[DONE]` at the very end. An error ends a stream early.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use crate::chunk_check::{ChunkCheck, Finishes};
 use crate::stream_rule::{EventCheck, Fault, Rule, check};
 
 /// State of the checks of one choice.
@@ -19,88 +18,38 @@ struct ChoiceCheck {
 
 /// Checks the chunks of one stream, in order.
 #[derive(Debug, Default)]
-pub struct ChunkValidator {
-    /// `id`, `object`, `created` and `model` of the chunk before.
-    head: Option<[Value; 4]>,
-    choices: BTreeMap<u64, ChoiceCheck>,
-    /// Whether usage or an error came: only `[DONE]` may follow.
-    last: bool,
-    failed: bool,
+pub struct ChunkValidator(ChunkCheck<ChoiceCheck>);
+
+impl Finishes for ChoiceCheck {
+    fn is_finished(&self) -> bool {
+        self.finished
+    }
 }
 
 impl EventCheck for ChunkValidator {
     fn event(&mut self, chunk: &Value, faults: &mut Vec<Fault>) {
-        faults.extend(self.check(chunk).err());
-        if chunk.get("error").is_none() {
-            faults.extend(self.check_head(chunk).err());
-            for choice in chunk["choices"].as_array().into_iter().flatten() {
-                self.choice(choice, faults);
-            }
+        let choices = self.0.chunk(chunk, "chat.completion.chunk", [check_error, check_usage], faults);
+        let no_usage = choices.is_empty() || chunk.get("usage").is_none_or(Value::is_null);
+        faults.extend(check(no_usage, Rule::Usage, "usage in a chunk that has choices").err());
+        for choice in choices {
+            self.choice(choice, faults);
         }
     }
 
     fn finish(&self, faults: &mut Vec<Fault>) {
-        faults.extend(self.check_finished("the stream ends").err());
+        self.0.finish(faults);
     }
 }
 
 impl ChunkValidator {
-    fn check_finished(&self, when: &str) -> Result<(), Fault> {
-        if self.choices.is_empty() && !self.failed {
-            return Err(Fault::new(Rule::Lifecycle, format!("{when} without a choice")));
-        }
-        let open = self.choices.iter().find(|(_, choice)| !choice.finished);
-        match open {
-            Some((index, _)) if !self.failed => {
-                let what =
-                    format!("{when}, but the chunk with the finish_reason of choice {index} is missing");
-                Err(Fault::new(Rule::Lifecycle, what))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check(&mut self, chunk: &Value) -> Result<(), Fault> {
-        let last = std::mem::take(&mut self.last);
-        check(!last, Rule::Lifecycle, "something follows the last chunk")?;
-        if let Some(error) = chunk.get("error") {
-            (self.failed, self.last) = (true, true);
-            let whole = ["message", "type", "param", "code"].iter().all(|field| error.get(field).is_some());
-            return check(
-                whole && error["message"].is_string(),
-                Rule::Fields,
-                "an error lacks message, type, param or code",
-            );
-        }
-        let choices = chunk["choices"].as_array();
-        let choices = choices.ok_or_else(|| Fault::new(Rule::Fields, "choices is not a list"))?;
-        if choices.is_empty() {
-            self.last = true;
-            self.check_finished("usage comes")?;
-            return check_usage(&chunk["usage"]);
-        }
-        let no_usage = chunk.get("usage").is_none_or(Value::is_null);
-        check(no_usage, Rule::Usage, "usage in a chunk that has choices")
-    }
-
-    fn check_head(&mut self, chunk: &Value) -> Result<(), Fault> {
-        let head = ["id", "object", "created", "model"].map(|field| chunk[field].clone());
-        let [id, object, created, model] = &head;
-        let typed = id.as_str().is_some_and(|id| !id.is_empty()) && created.is_u64() && model.is_string();
-        let right = typed && object == "chat.completion.chunk";
-        check(right, Rule::Fields, "id, object, created or model is missing or wrong")?;
-        let before = self.head.replace(head);
-        check(before.is_none() || before == self.head, Rule::Identity, "id, created or model changes")
-    }
-
     /// Checks one choice of a chunk; the choice's state follows the chunk whatever is wrong with
     /// it.
     fn choice(&mut self, choice: &Value, faults: &mut Vec<Fault>) {
         let (Some(index), Some(delta)) = (choice["index"].as_u64(), choice["delta"].as_object()) else {
             return faults.push(Fault::new(Rule::Fields, "a choice has no index or no delta"));
         };
-        let begins = !self.choices.contains_key(&index);
-        let state = self.choices.entry(index).or_default();
+        let begins = !self.0.choices.contains_key(&index);
+        let state = self.0.choices.entry(index).or_default();
         let mut note = |checked: Result<(), Fault>| faults.extend(checked.err());
         note(check(!state.finished, Rule::Lifecycle, "a delta after finish_reason"));
         let role = match delta.get("role") {
@@ -192,6 +141,12 @@ fn check_logprobs(logprobs: &Value) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+fn check_error(error: &Value) -> Result<(), Fault> {
+    let whole = ["message", "type", "param", "code"].iter().all(|field| error.get(field).is_some());
+    let right = whole && error["message"].is_string();
+    check(right, Rule::Fields, "an error lacks message, type, param or code")
 }
 
 fn check_usage(usage: &Value) -> Result<(), Fault> {

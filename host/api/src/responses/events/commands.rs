@@ -7,7 +7,7 @@ use super::Event;
 use crate::schema::padded;
 
 /// Where a command stands.
-#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
 pub(in crate::responses) struct CommandAt {
     /// The item's place in the output.
     pub(in crate::responses) output_index: usize,

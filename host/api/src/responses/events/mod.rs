@@ -6,12 +6,9 @@
 //! `resource` (`tests/layers.rs` reads the sources). So any code with plain values can build any
 //! event. This file has the events that all items share, each other file those of one kind.
 
-mod calls;
 mod commands;
-mod compaction;
-pub(super) mod hosted;
-mod message;
-mod reasoning;
+mod of_items;
+mod progress;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,13 +17,13 @@ use super::items::Item;
 use super::resource::Resource;
 use crate::event_buffer::EventBuffer;
 
-pub(super) use calls::{arguments_delta, arguments_done, input_delta, input_done};
 pub(super) use commands::{CommandAt, command_added, command_delta, command_done};
-pub(super) use compaction::compacting;
-pub(super) use message::{text_delta, text_done};
-pub(super) use reasoning::{
-    reasoning_delta, reasoning_done, summary_added, summary_done, summary_text_delta, summary_text_done,
+pub(super) use of_items::{
+    add_all, arguments_delta, arguments_done, code_delta, code_done, compacting, input_delta, input_done,
+    mcp_arguments_delta, mcp_arguments_done, reasoning_delta, reasoning_done, summary_text_delta,
+    summary_text_done, text_delta, text_done,
 };
+pub(super) use progress::{ItemProgress, progress};
 
 /// An event without its sequence number.
 #[derive(Debug)]
@@ -40,6 +37,12 @@ impl<B> Event<B> {
     pub(super) fn kind(&self) -> &'static str {
         self.kind
     }
+}
+
+/// Collector of the types of events.
+pub(super) trait EventTypes {
+    /// Adds the type of `event`; the event's values don't matter.
+    fn add<B: JsonSchema>(&mut self, event: &Event<B>);
 }
 
 /// Counter of one stream's sequence numbers.
@@ -91,7 +94,7 @@ impl SequenceNumbers {
 }
 
 /// Where an item stands.
-#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
 pub(super) struct At<'a> {
     /// Id of the item.
     pub(super) item_id: &'a str,
@@ -154,4 +157,30 @@ pub(super) fn part_added<'a, P>(at: At<'a>, content_index: usize, part: &'a P) -
 /// `response.content_part.done`.
 pub(super) fn part_done<'a, P>(at: At<'a>, content_index: usize, part: &'a P) -> Event<ContentPart<'a, P>> {
     Event { kind: "response.content_part.done", body: ContentPart { at, content_index, part } }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct SummaryPart<'a, P> {
+    #[serde(flatten)]
+    at: At<'a>,
+    summary_index: usize,
+    part: &'a P,
+}
+
+/// `response.reasoning_summary_part.added`.
+pub(super) fn summary_added<'a, P>(
+    at: At<'a>,
+    summary_index: usize,
+    part: &'a P,
+) -> Event<SummaryPart<'a, P>> {
+    Event { kind: "response.reasoning_summary_part.added", body: SummaryPart { at, summary_index, part } }
+}
+
+/// `response.reasoning_summary_part.done`.
+pub(super) fn summary_done<'a, P>(
+    at: At<'a>,
+    summary_index: usize,
+    part: &'a P,
+) -> Event<SummaryPart<'a, P>> {
+    Event { kind: "response.reasoning_summary_part.done", body: SummaryPart { at, summary_index, part } }
 }

@@ -23,12 +23,19 @@ const REFUSED: &str = "The user did not allow this call.";
 const MESSAGE: Field<&str> = Field::new("message", "");
 const LOGS: Field<&str> = Field::new("logs", "");
 
+/// The client's answer to a request for approval.
+#[derive(Debug)]
+struct Approval<'a> {
+    is_given: bool,
+    reason: Option<&'a str>,
+}
+
 /// Items of one input that belong together: requests for approval, the client's answers, and the
 /// calls that ran.
 #[derive(Debug, Default)]
 pub(in crate::responses) struct Approvals<'a> {
-    /// Whether the client approved, and the reason, by id of the request for approval.
-    answers: HashMap<&'a str, (bool, Option<&'a str>)>,
+    /// By id of the request for approval.
+    answers: HashMap<&'a str, Approval<'a>>,
     /// Items of approved calls that have run already, by id of the request for approval.
     run: HashMap<&'a str, JsonObject<'a>>,
 }
@@ -41,8 +48,8 @@ impl<'a> Approvals<'a> {
             let text = |value: Option<Value<'a>>| value.and_then(Value::as_str);
             match (kind, text(item.field(APPROVAL_REQUEST))) {
                 ("mcp_approval_response", Some(id)) => {
-                    let agreed = matches!(item.field(APPROVE), Some(Value::Bool(true)));
-                    approvals.answers.insert(id, (agreed, text(item.field(REASON))));
+                    let is_given = matches!(item.field(APPROVE), Some(Value::Bool(true)));
+                    approvals.answers.insert(id, Approval { is_given, reason: text(item.field(REASON)) });
                 }
                 ("mcp_call", Some(id)) => {
                     approvals.run.insert(id, JsonObject::new(item, path)?);
@@ -91,12 +98,12 @@ impl<'a> Approvals<'a> {
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
         let id = item.require(fields::ID)?;
-        let Some((approved, reason)) = self.answers.get(id) else {
+        let Some(Approval { is_given, reason }) = self.answers.get(id) else {
             warnings.add("mcp_approval_request without a response left out");
             return Ok(());
         };
         history.call(written(item, id)?);
-        let result = match (approved, self.run.get(id)) {
+        let result = match (is_given, self.run.get(id)) {
             (true, Some(call)) => outcome(*call),
             (true, None) => String::new(),
             (false, _) => reason.map_or(REFUSED.to_owned(), |reason| format!("{REFUSED} {reason}")),
@@ -113,7 +120,7 @@ pub(super) fn approved(input: Input<'_>) -> Result<Vec<Approved>, ApiError> {
     for (path, value) in input.of_kind("mcp_approval_request") {
         let item = JsonObject::new(value, path)?;
         let id = item.require(fields::ID)?;
-        let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
+        let agreed = approvals.answers.get(id).is_some_and(|answer| answer.is_given);
         if agreed && !approvals.run.contains_key(id) {
             let HistoryCall { id, name, arguments } = written(item, id)?;
             let server = item.require(fields::SERVER_LABEL)?.to_owned();

@@ -8,8 +8,7 @@ use super::of_calls::{begun, code_of, completed, new_item, prefix, set_result, s
 use crate::agent::{CallKind, Called, Consent, ServerEvent};
 use crate::event_buffer::EventBuffer;
 use crate::ids::Ids;
-use crate::responses::events::hosted::ItemProgress;
-use crate::responses::events::{self, At, SequenceNumbers};
+use crate::responses::events::{self, At, ItemProgress, SequenceNumbers};
 use crate::responses::items::{Item, Status};
 use crate::responses::typed::items::{Execution, TypedItem};
 use mcp::McpTool;
@@ -72,7 +71,7 @@ impl OutputSink<'_> {
 
     fn progress(&mut self, place: usize, progress: ItemProgress) {
         let at = At { item_id: self.output[place].id(), output_index: place };
-        self.sequence.send(events::hosted::progress(progress, at), self.buffer);
+        self.sequence.send(events::progress(progress, at), self.buffer);
     }
 
     fn done(&mut self, place: usize) {
@@ -102,15 +101,15 @@ impl OutputSink<'_> {
         match item {
             HostedItem::McpCall { id, arguments, .. } => {
                 let at = At { item_id: id, output_index: place };
-                self.sequence.send(events::hosted::mcp_arguments_done(at, arguments), self.buffer);
+                self.sequence.send(events::mcp_arguments_done(at, arguments), self.buffer);
             }
             HostedItem::CodeInterpreterCall { id, code, .. } => {
                 let at = At { item_id: id, output_index: place };
                 if !arguments.is_empty() {
                     *code = code_of(arguments);
-                    self.sequence.send(events::hosted::code_delta(at, code), self.buffer);
+                    self.sequence.send(events::code_delta(at, code), self.buffer);
                 }
-                self.sequence.send(events::hosted::code_done(at, code), self.buffer);
+                self.sequence.send(events::code_done(at, code), self.buffer);
             }
             _ => {}
         }
@@ -259,12 +258,12 @@ impl OpenCall {
             (CallKind::Mcp, HostedItem::McpCall { id, arguments, .. }) => {
                 arguments.push_str(delta);
                 let at = At { item_id: id, output_index: place };
-                sequence.send(events::hosted::mcp_arguments_delta(at, delta), buffer);
+                sequence.send(events::mcp_arguments_delta(at, delta), buffer);
             }
             (CallKind::Code { raw: true }, HostedItem::CodeInterpreterCall { id, code, .. }) => {
                 code.push_str(delta);
                 let at = At { item_id: id, output_index: place };
-                sequence.send(events::hosted::code_delta(at, delta), buffer);
+                sequence.send(events::code_delta(at, delta), buffer);
             }
             _ => arguments.push_str(delta),
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::items::{CallError, CallStatus, ErrorText, HostedItem, ListedTool, Logs, WebAction};
 use crate::agent::{CallKind, Called, Consent};
-use crate::responses::events::hosted::ItemProgress;
+use crate::responses::events::ItemProgress;
 use mcp::McpTool;
 
 /// A tool as a list of tools shows it.

@@ -137,132 +137,52 @@ const COMPLETED: ItemPhase = ItemPhase::Progress(&["completed"]);
 const COMPLETED_OR_FAILED: ItemPhase = ItemPhase::Progress(&["completed", "failed"]);
 /// Name of the events of a shell's commands.
 const COMMAND: &str = "shell_call_command";
-const CALL: [(&str, FieldType); 2] = [STATUS, ("call_id", FieldType::Text)];
 const STATUS: (&str, FieldType) = ("status", FieldType::Text);
-const SEARCH: [(&str, FieldType); 2] = [("call_id", FieldType::OptionalText), ("execution", FieldType::Text)];
+const CALL_ID: (&str, FieldType) = ("call_id", FieldType::Text);
+const NAME: (&str, FieldType) = ("name", FieldType::Text);
+const SERVER: (&str, FieldType) = ("server_label", FieldType::Text);
+const ARGUMENTS_TEXT: (&str, FieldType) = ("arguments", FieldType::Text);
+const SEARCH_ID: (&str, FieldType) = ("call_id", FieldType::OptionalText);
+const EXECUTION: (&str, FieldType) = ("execution", FieldType::Text);
 
+/// An item that the model writes, with these required fields.
+const fn written(name: &'static str, fields: &'static [(&'static str, FieldType)]) -> ItemKind {
+    ItemKind { name, parts: &[], phases: &[], model: true, fields }
+}
+
+/// An item of a tool that the server runs.
+const fn run(name: &'static str, fields: &'static [(&'static str, FieldType)]) -> ItemKind {
+    ItemKind { model: false, ..written(name, fields) }
+}
+
+#[rustfmt::skip] // A row per kind.
 static ITEMS: [ItemKind; 15] = [
-    ItemKind {
-        name: "message",
-        parts: &["output_text", "refusal"],
-        phases: &[],
-        model: true,
-        fields: &[STATUS, ("role", FieldType::Text), ("content", FieldType::List)],
-    },
-    ItemKind {
-        name: "reasoning",
-        parts: &["reasoning_text", "summary_text"],
-        phases: &[],
-        model: true,
-        fields: &[("summary", FieldType::List)],
-    },
-    ItemKind {
-        name: "function_call",
-        parts: &[],
-        phases: &[ARGUMENTS],
-        model: true,
-        fields: &[
-            STATUS,
-            ("call_id", FieldType::Text),
-            ("name", FieldType::Text),
-            ("arguments", FieldType::Text),
-        ],
-    },
-    ItemKind {
-        name: "custom_tool_call",
-        parts: &[],
-        phases: &[INPUT],
-        model: true,
-        fields: &[("call_id", FieldType::Text), ("name", FieldType::Text), ("input", FieldType::Text)],
-    },
-    ItemKind {
-        name: "shell_call",
-        parts: &[],
-        phases: &[ItemPhase::Commands],
-        model: true,
-        fields: &[CALL[0], CALL[1], ("action", FieldType::Object)],
-    },
-    ItemKind {
-        name: "local_shell_call",
-        parts: &[],
-        phases: &[],
-        model: true,
-        fields: &[CALL[0], CALL[1], ("action", FieldType::Object)],
-    },
-    ItemKind {
-        name: "apply_patch_call",
-        parts: &[],
-        phases: &[],
-        model: true,
-        fields: &[CALL[0], CALL[1], ("operation", FieldType::Object)],
-    },
-    ItemKind {
-        name: "tool_search_call",
-        parts: &[],
-        phases: &[],
-        model: true,
-        fields: &[STATUS, SEARCH[0], SEARCH[1], ("arguments", FieldType::Some)],
-    },
-    ItemKind {
-        name: "tool_search_output",
-        parts: &[],
-        phases: &[],
-        model: true,
-        fields: &[STATUS, SEARCH[0], SEARCH[1], ("tools", FieldType::List)],
-    },
-    ItemKind {
-        name: "compaction",
-        parts: &[],
-        phases: &[ItemPhase::Repeated("compacting")],
-        model: true,
-        fields: &[("encrypted_content", FieldType::Text)],
-    },
-    ItemKind {
-        name: "mcp_call",
-        parts: &[],
-        phases: &[BEGUN, MCP_ARGUMENTS, COMPLETED_OR_FAILED],
-        model: false,
-        fields: &[
-            ("name", FieldType::Text),
-            ("server_label", FieldType::Text),
-            ("arguments", FieldType::Text),
-        ],
-    },
-    ItemKind {
-        name: "mcp_list_tools",
-        parts: &[],
-        phases: &[BEGUN, COMPLETED_OR_FAILED],
-        model: false,
-        fields: &[("server_label", FieldType::Text), ("tools", FieldType::List)],
-    },
-    ItemKind {
-        name: "mcp_approval_request",
-        parts: &[],
-        phases: &[],
-        model: true,
-        fields: &[
-            ("name", FieldType::Text),
-            ("server_label", FieldType::Text),
-            ("arguments", FieldType::Text),
-        ],
-    },
-    ItemKind {
-        name: "code_interpreter_call",
-        parts: &[],
-        phases: &[BEGUN, CODE, ItemPhase::Progress(&["interpreting"]), COMPLETED],
-        model: false,
-        fields: &[STATUS, ("container_id", FieldType::Text), ("code", FieldType::OptionalText)],
-    },
-    ItemKind {
-        name: "web_search_call",
-        parts: &[],
-        phases: &[BEGUN, ItemPhase::Progress(&["searching"]), COMPLETED],
-        model: false,
-        fields: &[STATUS, ("action", FieldType::Object)],
-    },
+    written("message", &[STATUS, ("role", FieldType::Text), ("content", FieldType::List)]).parts(&["output_text", "refusal"]),
+    written("reasoning", &[("summary", FieldType::List)]).parts(&["reasoning_text", "summary_text"]),
+    written("function_call", &[STATUS, CALL_ID, NAME, ARGUMENTS_TEXT]).phases(&[ARGUMENTS]),
+    written("custom_tool_call", &[CALL_ID, NAME, ("input", FieldType::Text)]).phases(&[INPUT]),
+    written("shell_call", &[STATUS, CALL_ID, ("action", FieldType::Object)]).phases(&[ItemPhase::Commands]),
+    written("local_shell_call", &[STATUS, CALL_ID, ("action", FieldType::Object)]),
+    written("apply_patch_call", &[STATUS, CALL_ID, ("operation", FieldType::Object)]),
+    written("tool_search_call", &[STATUS, SEARCH_ID, EXECUTION, ("arguments", FieldType::Some)]),
+    written("tool_search_output", &[STATUS, SEARCH_ID, EXECUTION, ("tools", FieldType::List)]),
+    written("compaction", &[("encrypted_content", FieldType::Text)]).phases(&[ItemPhase::Repeated("compacting")]),
+    run("mcp_call", &[NAME, SERVER, ARGUMENTS_TEXT]).phases(&[BEGUN, MCP_ARGUMENTS, COMPLETED_OR_FAILED]),
+    run("mcp_list_tools", &[SERVER, ("tools", FieldType::List)]).phases(&[BEGUN, COMPLETED_OR_FAILED]),
+    written("mcp_approval_request", &[NAME, SERVER, ARGUMENTS_TEXT]),
+    run("code_interpreter_call", &[STATUS, ("container_id", FieldType::Text), ("code", FieldType::OptionalText)]).phases(&[BEGUN, CODE, ItemPhase::Progress(&["interpreting"]), COMPLETED]),
+    run("web_search_call", &[STATUS, ("action", FieldType::Object)]).phases(&[BEGUN, ItemPhase::Progress(&["searching"]), COMPLETED]),
 ];
 
 impl ItemKind {
+    const fn parts(self, parts: &'static [&'static str]) -> Self {
+        Self { parts, ..self }
+    }
+
+    const fn phases(self, phases: &'static [ItemPhase]) -> Self {
+        Self { phases, ..self }
+    }
+
     /// Whether events fill the item. Other items are complete when they begin.
     pub(super) fn grows(&self) -> bool {
         !self.phases.is_empty() || !self.parts.is_empty()

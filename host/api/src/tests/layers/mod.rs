@@ -90,6 +90,9 @@ fn leaf_that_knows_a_turn_or_parser_is_noticed() {
         "fn token(token: engine::Token) {}",
         "#[serde(serialize_with = \"turn::write\")]",
         "include!(\"../machine.rs\");",
+        "macro_rules! m { ($of:ident) => { fn f(_: $of::Usage) {} } }",
+        "macro_rules! m { () => { fn f(_: $crate::machine::Machine) {} } }",
+        "macro_rules! m { ($of:ty) => { fn f(_: $of) {} } }\nm! { turn::Usage }",
     ] {
         assert!(violation_of(line).is_some(), "{line}");
     }
@@ -105,6 +108,7 @@ fn leaves_may_know_leaves_and_what_they_are_built_of() {
         "pub(in crate::responses) fn f(number: u32) -> u8 { number as u8 }",
         "// turn::Usage is a comment",
         "let x = 1; // and so is turn::Usage",
+        "macro_rules! m { ($one:ident: $of:ty) => { fn f(_: $of) -> Kind { Self::$one } } }\nm! { A: &str }",
     ] {
         assert_eq!(violation_of(line), None, "{line}");
     }

@@ -16,10 +16,13 @@ pub(super) fn module_of(name: &str) -> Vec<String> {
 /// `inside`; or code that could hide one.
 pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>]) -> Option<String> {
     let code = code(source);
-    for word in ["include!", "extern crate", "macro_rules!", "#[path"] {
+    for word in ["include!", "extern crate", "#[path"] {
         if code.contains(word) {
             return Some(word.to_owned());
         }
+    }
+    if let Some(path) = made_by_macro(&code) {
+        return Some(path.to_owned());
     }
     let (uses, rest) = split_uses(&code);
     let mut known = declared(&rest);
@@ -33,6 +36,13 @@ pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>])
     known.extend(paths.iter().map(|path| last(path)));
     paths.extend(written(&rest, &known));
     paths.into_iter().find(|path| !allowed(path, module, &declared(&rest), inside))
+}
+
+/// A path that a macro makes of its variables, which can't be followed.
+fn made_by_macro(code: &str) -> Option<&str> {
+    let of_path = |character: char| character.is_alphanumeric() || "_:$".contains(character);
+    let mut paths = code.split(|character| !of_path(character));
+    paths.find(|path| path.contains('$') && path.contains("::") && !path.starts_with("Self::$"))
 }
 
 /// The source without comments, tests, and `pub(in …)`, whose path is about visibility and refers
