@@ -24,7 +24,7 @@ use crate::{Delta, Names, Opening, Record, Request, Sink, Stream, harmony};
 type Chunk = Annotated<CreateChatCompletionStreamResponse>;
 
 /// Starts a stream through both parsers, or one of them.
-pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
+pub(crate) fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
     if harmony::is_harmony(names) {
         harmony::available().then(load_vocabulary)?;
     }
@@ -168,7 +168,9 @@ impl Stream for Dynamo {
 
     fn whole(&mut self, deltas: &[Delta<'_>], sink: &mut dyn Sink) {
         let mut record = Record::default();
-        deltas.iter().for_each(|delta| self.feed(delta, &mut record));
+        for delta in deltas {
+            self.feed(delta, &mut record);
+        }
         self.finish(&mut record);
         if record.calls.is_empty() {
             let found = try_tool_call_parse_aggregate_finalize(&record.content, Some(&self.tool), None);

@@ -9,7 +9,7 @@ use dynamo_parsers_v2::{
 use crate::{Delta, Names, Opening, Request, Sink, Stream, harmony};
 
 /// Starts a stream of the family.
-pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
+pub(crate) fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
     if harmony::is_harmony(names) && !harmony::available() {
         return None;
     }

@@ -57,6 +57,10 @@ pub fn tokens(names: &Names, text: &str) -> Vec<u32> {
 }
 
 /// Starts a stream of `openai-harmony`, which reads tokens alone; `None` without the vocabulary.
+///
+/// # Panics
+///
+/// If the library can't read the vocabulary that it has loaded.
 #[must_use]
 pub fn start() -> Option<Box<dyn Stream>> {
     let parser =

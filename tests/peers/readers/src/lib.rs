@@ -2,12 +2,12 @@
 //!
 //! Invariant: an adapter passes on all output of its parser for a delta before `feed` returns, and copies nothing.
 
-pub mod dynamo;
-pub mod dynamo_v2;
+mod dynamo;
+mod dynamo_v2;
 pub mod harmony;
 mod record;
-pub mod smg;
-pub mod symphony;
+mod smg;
+mod symphony;
 
 use serde::Deserialize;
 use serde_json::Value;

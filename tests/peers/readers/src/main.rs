@@ -30,7 +30,9 @@ fn read(turn: &Turn) -> Option<Record> {
     let delta = |text| Delta { text, marker: None, tokens: harmony::tokens(&turn.names, text) };
     let deltas: Vec<Delta<'_>> = turn.pieces.iter().map(|piece| delta(piece)).collect();
     if turn.streamed {
-        deltas.iter().for_each(|delta| stream.feed(delta, &mut record));
+        for delta in &deltas {
+            stream.feed(delta, &mut record);
+        }
         stream.finish(&mut record);
     } else {
         stream.whole(&deltas, &mut record);

@@ -9,7 +9,7 @@ use tool_parser::{ParserFactory as Tools, ToolParser};
 use crate::{Delta, Names, Opening, Request, Sink, Stream};
 
 /// Starts a stream through both parsers, or one of them.
-pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
+pub(crate) fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
     let (reasonings, tools) = (Reasonings::new(), Tools::new());
     let mut reasoning =
         reasonings.registry().create_parser(names.reasoning.as_deref().unwrap_or("passthrough"))?;

@@ -7,7 +7,7 @@ use symphony::{Declared, Engine, EngineFinish, Event, Events, Input, Parser};
 use crate::{Delta, Names, Request, Sink, Stream, smg};
 
 /// Starts a stream with the table.
-pub fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
+pub(crate) fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>> {
     let name = names.calls.as_deref()?;
     let format = for_model(name).or_else(|| Table::named(name).map(Table::format))?;
     let declared = Declared::of(&smg::declared(request));
