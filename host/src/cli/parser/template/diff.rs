@@ -123,7 +123,7 @@ fn read_here(case: &Recording) -> anyhow::Result<Value> {
             }
         }
     }
-    Ok(reading(&reasoning, &content, calls))
+    Ok(reading(&reasoning, &content, &calls))
 }
 
 /// The same of a message of transformers'.
@@ -135,13 +135,14 @@ fn read_there(message: &Value) -> Value {
         call => vec![call.clone()],
     };
     let calls = calls.iter().map(|call| &call["function"]);
-    let calls = calls.map(|call| json!({ "name": call["name"], "arguments": call["arguments"] })).collect();
+    let calls: Vec<Value> =
+        calls.map(|call| json!({ "name": call["name"], "arguments": call["arguments"] })).collect();
     let reasoning: Vec<Value> = REASONING.into_iter().find_map(text).into_iter().collect();
     let content: Vec<Value> = text("content").into_iter().collect();
-    reading(&reasoning, &content, calls)
+    reading(&reasoning, &content, &calls)
 }
 
-fn reading(reasoning: &[Value], content: &[Value], calls: Vec<Value>) -> Value {
+fn reading(reasoning: &[Value], content: &[Value], calls: &[Value]) -> Value {
     let lines = |texts: &[Value]| {
         let lines: Vec<String> =
             texts.iter().map(|text| text.as_str().map_or_else(|| text.to_string(), str::to_owned)).collect();

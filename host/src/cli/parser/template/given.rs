@@ -18,7 +18,7 @@ use crate::cli::parser::source::SandboxArguments;
 /// Which template: what every command about one has.
 #[derive(clap::Args)]
 pub(super) struct GivenArguments {
-    /// A file (a response_template, or a tokenizer_config.json or table that has one), a table's
+    /// A file (a response template, or a tokenizer's configuration or table that has one), a table's
     /// name, or a model's directory or name.
     #[arg(value_name = "FILE|NAME|MODEL")]
     given: String,
@@ -79,7 +79,7 @@ impl GivenArguments {
     pub(super) fn find(&self) -> anyhow::Result<GivenTemplate> {
         let path = Path::new(&self.given);
         let mut found = if path.is_file() {
-            self.of_file(path)?
+            of_file(path)?
         } else {
             match find_parser(&self.given, &self.sandbox.plugins) {
                 _ if path.is_dir() => self.of_model()?,
@@ -98,20 +98,6 @@ impl GivenArguments {
             found.model = Some(TemplateFiles::read(model, None)?);
         }
         Ok(found)
-    }
-
-    fn of_file(&self, path: &Path) -> anyhow::Result<GivenTemplate> {
-        let place = || path.display().to_string();
-        let text = bounded::regular_text(path, SETTINGS_BYTES).with_context(place)?;
-        let around: Around = serde_json::from_str(&text).with_context(place)?;
-        let template = match (around.response_template, around.fields) {
-            (Some(template), _) => template.get().to_owned(),
-            (None, Some(_)) => text,
-            (None, None) => bail!("{}: neither a response_template nor a file that has one", place()),
-        };
-        let cases = Some(path.with_extension("").join("cases")).filter(|cases| cases.is_dir());
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(GivenTemplate { name, text: template, model: None, cases })
     }
 
     fn of_model(&self) -> anyhow::Result<GivenTemplate> {
@@ -171,6 +157,21 @@ impl GivenTemplate {
         let anchor = &value["start_anchor"];
         Ok(anchor.as_str().or(anchor[0].as_str()).unwrap_or_default().to_owned())
     }
+}
+
+/// The template of a file.
+fn of_file(path: &Path) -> anyhow::Result<GivenTemplate> {
+    let place = || path.display().to_string();
+    let text = bounded::regular_text(path, SETTINGS_BYTES).with_context(place)?;
+    let around: Around = serde_json::from_str(&text).with_context(place)?;
+    let template = match (around.response_template, around.fields) {
+        (Some(template), _) => template.get().to_owned(),
+        (None, Some(_)) => text,
+        (None, None) => bail!("{}: neither a response_template nor a file that has one", place()),
+    };
+    let cases = Some(path.with_extension("").join("cases")).filter(|cases| cases.is_dir());
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(GivenTemplate { name, text: template, model: None, cases })
 }
 
 /// The case of a file, played by this template.
