@@ -12,6 +12,7 @@
 mod cache;
 mod compiled;
 mod component;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod descriptor;
 mod digest;
@@ -27,6 +28,8 @@ mod plugin;
 mod runtime;
 mod sandbox;
 mod section;
+#[cfg(feature = "shipped")]
+pub mod shipped;
 mod source;
 mod stamp;
 mod table;

@@ -1,11 +1,10 @@
-//! Parsers inside the binary.
+//! Parsers inside the program, and how one is found by its name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use parsers::{
-    PluginSource, ResolveError, Shipped, ShippedTables, TableSource, plugins_in, resolve, tables_in,
-};
+use super::source::{PluginSource, ResolveError, Shipped, TableSource, plugins_in, resolve};
+use super::table::{ShippedTables, tables_in};
 
 // Paths in what the list expands to begin at the list.
 macro_rules! registry {
@@ -15,7 +14,7 @@ macro_rules! registry {
         tables { $($table:literal)* }
     ) => {
         /// Name and component of each parser. The name is the one in its descriptor.
-        pub(super) static SHIPPED: &Shipped = &[
+        pub static SHIPPED: &Shipped = &[
             $(($format, include_bytes!(concat!("../", $format, ".wasm"))),)*
             ($reader_name, include_bytes!(concat!("../", $reader_name, ".wasm"))),
         ];
@@ -25,7 +24,7 @@ macro_rules! registry {
             &[$(($table, include_str!(concat!("../tables/", $table, ".json")))),*];
 
         /// Name of the parser that reads tables.
-        pub(super) const TABLE_PARSER: &str = $reader_name;
+        pub const TABLE_PARSER: &str = $reader_name;
     };
 }
 
@@ -52,7 +51,7 @@ pub fn find_parser(wanted: &str, plugins: &Path) -> Result<PluginSource, Resolve
 }
 
 /// Names that [`find_parser`] knows, `none` included: of the folder `plugins`, then of the binary.
-pub(super) fn parser_names(plugins: &Path) -> Vec<String> {
+pub fn parser_names(plugins: &Path) -> Vec<String> {
     let files = plugins_in(plugins).unwrap_or_default().into_iter().chain(tables_in(plugins));
     let files = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
     let shipped = SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name));
@@ -63,7 +62,7 @@ pub(super) fn parser_names(plugins: &Path) -> Vec<String> {
 }
 
 /// Whether a client may ask for a parser by this name, which is no path then.
-pub(super) fn is_parser_name(name: &str) -> bool {
+pub fn is_parser_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
