@@ -44,7 +44,7 @@ pub use failed::FailedParser;
 pub use limits::ParserLimits;
 pub use load::FileFacts;
 pub use plugin::Plugin;
-pub use runtime::{Runtime, RuntimeError};
+pub use runtime::{Runtime, RuntimeError, Traps};
 pub use source::{PluginSource, ResolveError, Shipped, TableSource, plugins_in, resolve};
 pub use stamp::build_sections;
 pub use table::{ShippedTables, TABLE_OPTION, tables_in};
