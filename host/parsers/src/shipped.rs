@@ -50,12 +50,26 @@ pub fn find_parser(wanted: &str, plugins: &Path) -> Result<PluginSource, Resolve
     }
 }
 
+/// The parser or table inside the program that has this name.
+pub fn shipped_parser(name: &str) -> Option<PluginSource> {
+    let parser = shipped_parsers().find(|parser| parser.name() == name);
+    parser.or_else(|| {
+        let (name, text) = TABLES.iter().find(|(table, _)| *table == name)?;
+        let reader = shipped_parsers().find(|parser| parser.name() == TABLE_PARSER)?;
+        Some(TableSource::of_text(name, *text, reader))
+    })
+}
+
+/// Names of the parsers and tables inside the program.
+pub fn shipped_names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name))
+}
+
 /// Names that [`find_parser`] knows, `none` included: of the folder `plugins`, then of the binary.
 pub fn parser_names(plugins: &Path) -> Vec<String> {
     let files = plugins_in(plugins).unwrap_or_default().into_iter().chain(tables_in(plugins));
     let files = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    let shipped = SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name));
-    let names = files.chain(shipped.chain(["none"]).map(str::to_owned));
+    let names = files.chain(shipped_names().chain(["none"]).map(str::to_owned));
     // What reads tables is no parser without one.
     let names = names.filter(|name| name != TABLE_PARSER && is_parser_name(name));
     names.collect::<BTreeSet<_>>().into_iter().collect()
