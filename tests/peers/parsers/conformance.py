@@ -80,12 +80,14 @@ def main():
     total, ends, ours = collections.Counter(), stops(), fitted()
     print(f"| template | Sluice | {peer} | turns | Sluice reads | {peer}, whole | {peer}, streamed | not read, streamed |\n|---|---|---|---|---|---|---|---|")
     for name, peers in json.loads((HERE / "peers.json").read_text()).items():
-        if peer not in peers or name not in ours:
+        # Sluice's own parsers have one name in vLLM, for both flags.
+        chosen = [f"sluice-{ours.get(name)}"] * 2 if peer == "sluice" else peers.get(peer)
+        if chosen is None or name not in ours:
             continue
-        row, missed = compare(reader, templates, name, ours[name], peers[peer], ends.get(ours[name], []))
+        row, missed = compare(reader, templates, name, ours[name], chosen, ends.get(ours[name], []))
         total += row
         names = " ".join(turn.name for way, turn, _ in missed if way == "streamed") if row["streamed"] else "all"
-        parsers = ", ".join(f"`{parser}`" for parser in peers[peer] if parser)
+        parsers = ", ".join(f"`{parser}`" for parser in dict.fromkeys(chosen) if parser)
         print(f"| `{name}` | `{ours[name]}` | {parsers} | {row['turns']} | {row['ours']} | {row['whole']} | {row['streamed']} | {names} |", flush=True)
         if "-v" in sys.argv:
             for way, turn, made in missed:

@@ -24,6 +24,12 @@ if ! diff <(cat requirements.txt && echo "${PEERS[@]}") "$work/.installed" >/dev
     done
     (cat requirements.txt && echo "${PEERS[@]}") >"$work/.installed"
 fi
-for peer in vllm sglang; do
+# Our own parsers in vLLM.
+rm -rf "$work/wheel"
+../../../host/bindings/python/wheel.sh "$work/wheel"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/wheel/*.whl
+"$work/venv/bin/python" test_plugin.py "$work/vllm"
+ln -sfn vllm "$work/sluice"
+for peer in vllm sglang sluice; do
     "$work/venv/bin/python" conformance.py "$templates" "$peer" "$work/$peer" "$@"
 done
