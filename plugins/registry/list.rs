@@ -1,5 +1,5 @@
 // Every shipped parser and table, in the order in which the server names and tries them. Each line that reads the list defines the macro
-// `registry!` first: `src/lib.rs` for tests, fuzzing and pages, `host/model/src/shipped.rs` for the binary.
+// `registry!` first: `src/lib.rs` for tests, fuzzing and pages, `host/parsers/src/shipped.rs` for programs.
 //
 // A format: its module, its folder, its parser's type, the models that write it, and how they do. A new one needs its folder, with
 // `tests/format/profile.rs`, an entry here, and a dependency in `Cargo.toml`. A table needs its name.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use contract::FinishReason;
 use parsers::ParserLimits;
-use parsers::{Runtime, plugins_in};
+use parsers::{Runtime, Traps, plugins_in};
 use tests::formats::{FORMATS, Shape, WORD};
 use tests::measure::{median, resident_kib, thread_cpu};
 use tests::sandbox::{SHIPPED, Sandbox, TABLE_READER, source};
@@ -122,7 +122,7 @@ fn least(run: impl FnMut() -> Duration) -> Duration {
 /// is the turn's own, how often the parser is asked in one, and its fuel per delta of theirs, which no noise
 /// touches.
 fn component_figures(sandboxes: &[Sandbox]) {
-    let metered = Runtime::pooled(&ParserLimits::default(), true, false).expect("a sandbox");
+    let metered = Runtime::pooled(&ParserLimits::default(), Traps::Signals, true, false).expect("a sandbox");
     print!("{:14}", "");
     for name in [
         "bytes",

@@ -61,6 +61,7 @@ const GUESTS: &[(&str, &str)] = &[
     ("hold_everything", include_str!("../guests/hold_everything.wat")),
     ("imports", include_str!("../guests/imports.wat")),
     ("invented_call", include_str!("../guests/invented_call.wat")),
+    ("load_beyond_memory", include_str!("../guests/load_beyond_memory.wat")),
     ("loop_in_describe", include_str!("../guests/loop_in_describe.wat")),
     ("loop_in_init", include_str!("../guests/loop_in_init.wat")),
     ("loop_in_start", include_str!("../guests/loop_in_start.wat")),

@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use fit::{FitVerdict, Material};
-use model::{TemplateFiles, find_parser};
+use model::TemplateFiles;
 use parsers::ParserLimits;
 use parsers::conformance::{Measures, Sandboxed};
+use parsers::shipped::find_parser;
 
 const K2_HORIZON: &str = include_str!("twins/k2-horizon.jinja");
 const HYPERCLOVA: &str = include_str!("twins/hyperclova.jinja");

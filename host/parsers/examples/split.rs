@@ -10,24 +10,22 @@ use std::path::PathBuf;
 
 use contract::{FinishReason, Request};
 use parsers::{ParserLimits, PluginSource, Runtime};
-use turn::{Binding, TokenText, Turn, TurnEvents, TurnSettings, counted_call_ids, fold};
+use turn::fold;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = PathBuf::from(std::env::args().nth(1).ok_or("usage: split PARSER.wasm < OUTPUT")?);
     let output = std::io::read_to_string(std::io::stdin())?;
     // Once per parser.
-    let runtime = Runtime::new(&ParserLimits::default())?;
+    let runtime = Runtime::without_signals(&ParserLimits::default())?;
     let plugin = runtime.load(&PluginSource::File(path), &[])?;
-    let binding = Binding::by_text(plugin.descriptor())?;
-    // Once per stream.
-    let request = Request::default();
-    let parser = plugin.start(&request).map_err(|fault| format!("{fault:?}"))?;
-    let mut turn = Turn::new(&binding, parser, TurnSettings::of(&request, counted_call_ids()));
-    let mut events = TurnEvents::default();
-    // The whole text is one piece, so nothing is left to keep back where the turn stops.
-    let _ = turn.step(&[TokenText::new(None, &output)], &mut events);
-    let end = turn.finish(FinishReason::Stop, None, &mut events);
-    for item in fold(events.drain())? {
+    // Once per tokenizer: here there is none, and markers are found in the text.
+    let bound = plugin.bind(|_| None)?;
+    // Once per stream. The prompt is what the chat template wrote of the model's turn.
+    let mut stream = bound.start(&Request::default(), "<|im_start|>assistant\n")?;
+    let mut events = stream.push(&output, &[], None)?.to_vec();
+    let (last, end) = stream.finish(FinishReason::Stop, None);
+    events.extend_from_slice(last);
+    for item in fold(events)? {
         println!("{:?} {:?} {:?}", item.head, item.status, item.text);
     }
     println!("{end:?}");

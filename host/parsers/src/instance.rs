@@ -51,8 +51,11 @@ pub(super) struct LiveGuest<E> {
 impl<E> LiveGuest<E> {
     /// Calls the guest with a full allowance of CPU time. After an error it must not be called
     /// again.
-    pub(super) fn enter<T>(&mut self, call: impl FnOnce(&E, &mut Store<InstanceLimits>) -> T) -> T {
-        self.store.data_mut().call_begins();
+    pub(super) fn enter<T>(
+        &mut self,
+        call: impl FnOnce(&E, &mut Store<InstanceLimits>) -> wasmtime::Result<T>,
+    ) -> wasmtime::Result<T> {
+        self.store.data_mut().call_begins()?;
         self.store.set_epoch_deadline(1);
         call(&self.exports, &mut self.store)
     }

@@ -17,6 +17,7 @@
 //! counts as a tick. This catches a guest that takes a little less than a call's limit in every
 //! call, at no cost for calls that take microseconds.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use wasmtime::{ResourceLimiter, UpdateDeadline};
@@ -140,7 +141,7 @@ pub(super) struct InstanceLimits {
     memory_used: usize,
     /// The growth that was allowed last.
     growth: usize,
-    _running: TickerGuard,
+    running: TickerGuard,
 }
 
 impl InstanceLimits {
@@ -152,7 +153,7 @@ impl InstanceLimits {
             memory_bytes: limits.memory_bytes,
             memory_used: 0,
             growth: 0,
-            _running: running,
+            running,
         }
     }
 
@@ -162,8 +163,12 @@ impl InstanceLimits {
     }
 
     /// Begins a call, whose time is counted from zero.
-    pub(super) fn call_begins(&mut self) {
+    ///
+    /// # Errors
+    /// Nothing could stop it.
+    pub(super) fn call_begins(&mut self) -> io::Result<()> {
         self.time = CallTime::new(self.time.allowed);
+        self.running.keep()
     }
 
     /// Counts an epoch that passed inside the call: the guest continues for one more, or is
@@ -270,11 +275,11 @@ mod tests {
 
     #[test]
     fn the_next_call_counts_from_nothing() {
-        let running = Ticker::start(wasmtime::Engine::default()).unwrap().run();
+        let running = Ticker::start(wasmtime::Engine::default()).unwrap().run().unwrap();
         let limits = ParserLimits { call_time: 2 * MS, ..ParserLimits::default() };
         let mut instance = InstanceLimits::new(&limits, running);
         for _ in 0..100 {
-            instance.call_begins();
+            instance.call_begins().unwrap();
             for clock in [90, 200] {
                 assert_eq!(instance.time.epoch(usage(clock, 0)), Ok(()));
             }
@@ -302,7 +307,7 @@ mod tests {
     fn memories_share_a_limit_and_failed_growth_is_free() {
         let limits = ParserLimits { memory_bytes: 10, ..ParserLimits::default() };
         let ticker = Ticker::start(wasmtime::Engine::default()).unwrap();
-        let mut limits = InstanceLimits::new(&limits, ticker.run());
+        let mut limits = InstanceLimits::new(&limits, ticker.run().unwrap());
         assert!(limits.memory_growing(0, 4, None).unwrap() && limits.memory_growing(0, 4, None).unwrap());
         assert!(limits.memory_growing(4, 7, None).is_err());
         assert!(limits.memory_growing(4, 6, None).unwrap());

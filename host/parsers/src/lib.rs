@@ -12,6 +12,7 @@
 mod cache;
 mod compiled;
 mod component;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod descriptor;
 mod digest;
@@ -27,8 +28,11 @@ mod plugin;
 mod runtime;
 mod sandbox;
 mod section;
+#[cfg(feature = "shipped")]
+pub mod shipped;
 mod source;
 mod stamp;
+mod stream;
 mod table;
 mod ticker;
 pub mod trace;
@@ -41,8 +45,9 @@ pub use failed::FailedParser;
 pub use limits::ParserLimits;
 pub use load::FileFacts;
 pub use plugin::Plugin;
-pub use runtime::{Runtime, RuntimeError};
+pub use runtime::{Runtime, RuntimeError, Traps};
 pub use source::{PluginSource, ResolveError, Shipped, TableSource, plugins_in, resolve};
 pub use stamp::build_sections;
+pub use stream::{AlignError, BoundPlugin, Decode, OutputStream};
 pub use table::{ShippedTables, TABLE_OPTION, tables_in};
 pub use version::{ContractVersion, HOST_VERSION};

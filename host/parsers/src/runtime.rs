@@ -40,18 +40,38 @@ pub struct Runtime {
     pub(super) drafts: bool,
 }
 
+/// How a fault of an instance is noticed: an access beyond its memory, an instruction that traps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traps {
+    /// The processor notices, and wasmtime handles the signal (SIGSEGV, SIGILL, SIGFPE). Whoever
+    /// replaces this process's handlers afterwards, as Python's `faulthandler` does, ends the
+    /// process at the next fault.
+    Signals,
+    /// Compiled code checks, and handles no signal. A call takes a few percent longer.
+    Checks,
+}
+
 /// Reason why no parser can run on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("parsers can't run here: {0}")]
 pub struct RuntimeError(String);
 
 impl Runtime {
-    /// Sets up wasmtime and the ticker.
+    /// Sets up wasmtime, its handlers of this process's signals ([`Traps::Signals`]) and the ticker.
     ///
     /// # Errors
     /// wasmtime doesn't support the processor or the limits, or no thread can be started.
     pub fn new(limits: &ParserLimits) -> Result<Self, RuntimeError> {
-        Self::with(&config(limits), limits, false)
+        Self::with(&config(limits, Traps::Signals), limits, false)
+    }
+
+    /// Sets up a runtime for a process whose signals are somebody else's ([`Traps::Checks`]), such
+    /// as one of an interpreter.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_signals(limits: &ParserLimits) -> Result<Self, RuntimeError> {
+        Self::with(&config(limits, Traps::Checks), limits, false)
     }
 
     /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time:
@@ -61,8 +81,13 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn pooled(limits: &ParserLimits, metered: bool, quick: bool) -> Result<Self, RuntimeError> {
-        let mut config = config(limits);
+    pub fn pooled(
+        limits: &ParserLimits,
+        traps: Traps,
+        metered: bool,
+        quick: bool,
+    ) -> Result<Self, RuntimeError> {
+        let mut config = config(limits, traps);
         config.allocation_strategy(pool(limits)).consume_fuel(metered);
         if quick {
             // Its frames are larger, so it gets more stack.
@@ -140,11 +165,12 @@ fn pool(limits: &ParserLimits) -> PoolingAllocationConfig {
 /// demand: as fast as from a pool, and without a fixed number. Their data (50 KiB where a parser
 /// has a grammar) is mapped, not copied: most streams touch little of it. That makes four kernel
 /// maps per instance, of which Linux allows 65,530.
-fn config(limits: &ParserLimits) -> Config {
+fn config(limits: &ParserLimits, traps: Traps) -> Config {
     let mut config = Config::new();
     config
         .concurrency_support(false)
         .epoch_interruption(true)
+        .signals_based_traps(traps == Traps::Signals)
         .max_wasm_stack(limits.stack_bytes)
         .memory_reservation(limits.memory_bytes as u64)
         .memory_reservation_for_growth(0)

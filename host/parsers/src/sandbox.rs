@@ -2,6 +2,7 @@
 //!
 //! Invariant: every store comes from [`Sandbox::store`], so none exists without its limits.
 
+use std::io;
 use std::sync::Arc;
 
 use wasmtime::{Engine, Store};
@@ -24,8 +25,11 @@ pub(super) struct Sandbox {
 impl Sandbox {
     /// Makes a store for one instance, with every limit set. The CPU time of its instantiation
     /// counts from here.
-    pub(super) fn store(&self) -> Store<InstanceLimits> {
-        let mut store = Store::new(&self.engine, InstanceLimits::new(&self.limits, self.ticker.run()));
+    ///
+    /// # Errors
+    /// This process was forked, and nothing could stop a guest in it.
+    pub(super) fn store(&self) -> io::Result<Store<InstanceLimits>> {
+        let mut store = Store::new(&self.engine, InstanceLimits::new(&self.limits, self.ticker.run()?));
         store.limiter(|limits| limits);
         store.set_hostcall_fuel(self.limits.hostcall_fuel);
         store.epoch_deadline_callback(|mut store| store.data_mut().epoch());
@@ -33,6 +37,6 @@ impl Sandbox {
         if self.metered {
             store.set_fuel(FUEL).expect("a metered engine consumes fuel");
         }
-        store
+        Ok(store)
     }
 }

@@ -45,3 +45,10 @@ for project in smg symphony dynamo dynamo-v2; do
     python conformance.py "$project" ../target/release/read "$work/turns" "$work/results/$project.json" "${verbose[@]}"
 done
 python page.py "$work/results" "${page[@]}"
+
+# Our own parsers, where vLLM chooses and calls them.
+rm -rf "$work/wheel"
+../../../host/bindings/python/wheel.sh "$work/wheel"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/wheel/*.whl
+python test_plugin.py "$work/vllm"
+python conformance.py sluice "$work/vllm" "$work/turns" "${verbose[@]}"

@@ -33,11 +33,11 @@ pub use select::SelectError;
 use super::load_error::ModelLoadError;
 use super::options::ModelOptions;
 use super::shared::SharedParts;
-use super::shipped::{find_parser, is_parser_name, parser_names};
 use crate::observe::metrics::PARSER_RELOADS;
 use argument::ParserArgument;
 use bad_files::BadFiles;
 use loader::{Loader, ParserChoice, ParserOffer};
+use parsers::shipped::{find_parser, is_parser_name, parser_names};
 use parsers::{ContractVersion, Plugin, PluginSource, Runtime};
 use system::permission::try_executable_memory;
 

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use crate::load_error::ModelLoadError;
-use crate::shipped::shipped_parsers;
 use contract::Descriptor;
+use parsers::shipped::shipped_parsers;
 use parsers::{LoadProblem, PluginSource};
 
 /// Report on a model's parsers: the current one, the candidates, and the last load.

@@ -26,7 +26,8 @@ const ENTRY_BYTES: u64 = 384 << 20;
 #[derive(Debug, Clone)]
 pub struct CompileCache(CodeCache);
 
-/// Machine code that the cache can hold.
+/// Machine code that the cache can hold. Hidden, as it names wasmtime's types: for the trial of grammars alone.
+#[doc(hidden)]
 pub trait MachineCode: Sized {
     /// Compiles Wasm.
     ///
@@ -74,6 +75,7 @@ impl CompileCache {
     ///
     /// # Errors
     /// wasmtime can't compile it.
+    #[doc(hidden)]
     pub fn code<C: MachineCode>(cache: Option<&Self>, engine: &Engine, wasm: &[u8]) -> wasmtime::Result<C> {
         let digest = digest(wasm);
         if let Some(code) = cache.and_then(|cache| cache.get(engine, &digest)) {

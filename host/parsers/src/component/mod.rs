@@ -78,7 +78,8 @@ impl<E: Exports> ComponentFactory<E> {
 impl<E: Exports> ParserFactory for ComponentFactory<E> {
     /// Asks a fresh instance, which is then dropped.
     fn describe(&self, options: &[(String, String)]) -> Result<Descriptor, LoadProblem> {
-        let mut store = self.sandbox.store();
+        let store = self.sandbox.store();
+        let mut store = store.map_err(|error| LoadProblem::Instantiate(error.to_string()))?;
         let instance = self.linked.instantiate(&mut store);
         let instance = instance.map_err(|error| LoadProblem::Instantiate(reason(&error)))?;
         let exports = E::of(&mut store, &instance);
@@ -94,7 +95,7 @@ impl<E: Exports> ParserFactory for ComponentFactory<E> {
     fn start(&self, descriptor: &Descriptor, request: &Request) -> Result<SendParser, Fault> {
         let parser: Arc<str> = descriptor.name.as_str().into();
         let fault = |reason: String| Fault::new(&parser, reason);
-        let mut store = self.sandbox.store();
+        let mut store = self.sandbox.store().map_err(|error| fault(error.to_string()))?;
         let exports = E::instantiate(&self.pre, &mut store).map_err(|error| fault(reason(&error)))?;
         let mut live = LiveGuest { store, exports };
         let needs_schemas = descriptor.needs.iter().any(|need| need == SCHEMAS);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use parser_kit::case::MarkerMode;
 
 use crate::ParserLimits;
-use crate::{CompileCache, PluginSource, Runtime};
+use crate::{CompileCache, PluginSource, Runtime, Traps};
 use contract::{Descriptor, Fault, Request, SendParser};
 use turn::{Binding, TurnEnd, TurnEvent, TurnSettings, counted_call_ids};
 
@@ -136,9 +136,33 @@ impl Sandboxed {
         measures: Measures,
         turn_check: TurnCheck,
     ) -> Result<Self, String> {
+        Self::with(source, limits, cache, Traps::Signals, measures, turn_check)
+    }
+
+    /// As [`Self::new`], for a process whose signals are somebody else's ([`Traps::Checks`]).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_signals(
+        source: PluginSource,
+        limits: &ParserLimits,
+        measures: Measures,
+        turn_check: TurnCheck,
+    ) -> Result<Self, String> {
+        Self::with(source, limits, None, Traps::Checks, measures, turn_check)
+    }
+
+    fn with(
+        source: PluginSource,
+        limits: &ParserLimits,
+        cache: Option<CompileCache>,
+        traps: Traps,
+        measures: Measures,
+        turn_check: TurnCheck,
+    ) -> Result<Self, String> {
         let quick = measures != Measures::Time && source.size() > INTERPRETER;
         let metered = quick || measures == Measures::Resources;
-        let runtime = Runtime::pooled(limits, metered, quick).map_err(|error| error.to_string())?;
+        let runtime = Runtime::pooled(limits, traps, metered, quick).map_err(|error| error.to_string())?;
         let runtime = runtime.with_cache(cache);
         Ok(Self { source, runtime, limits: limits.clone(), turn_check, loaded: Mutex::default() })
     }

@@ -15,8 +15,8 @@ use crate::parsers::select::{
     why_not, with_doubt,
 };
 use crate::parsers::trial::turns_read;
-use crate::shipped::{SHIPPED, TABLE_PARSER, tables};
 use contract::Descriptor;
+use parsers::shipped::{SHIPPED, TABLE_PARSER, tables};
 use parsers::{LoadProblem, PluginSource, TABLE_OPTION, plugins_in};
 
 impl Loader {

@@ -16,8 +16,8 @@ use super::pins::Pins;
 use super::report::CandidateReport;
 use crate::load_error::ModelLoadError;
 use crate::options::ModelOptions;
-use crate::shipped::{TABLE_PARSER, find_parser};
 use contract::Descriptor;
+use parsers::shipped::{TABLE_PARSER, find_parser};
 use parsers::{LoadProblem, Plugin, PluginSource, Runtime, TABLE_OPTION};
 
 mod auto;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Loader;
 use crate::parsers::select::{misread, misread_reasoning};
 use crate::parsers::trial::turns_read;
-use crate::shipped::TABLE_PARSER;
+use parsers::shipped::TABLE_PARSER;
 use parsers::{Plugin, PluginSource, plugins_in};
 
 impl Loader {

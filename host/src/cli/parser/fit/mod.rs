@@ -11,9 +11,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use fit::{Difference, Fit, Material, ProbeReport};
-use model::{TABLE_PARSER, TemplateFiles};
+use model::TemplateFiles;
 use parsers::TABLE_OPTION;
 use parsers::conformance::Measures;
+use parsers::shipped::TABLE_PARSER;
 
 use super::source::ParserArguments;
 use crate::cli::settings_file;

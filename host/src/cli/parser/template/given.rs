@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use fit::Cases;
-use model::{TABLE_PARSER, TemplateFiles, find_parser};
+use model::TemplateFiles;
 use parser_kit::case::case_files;
 use parsers::conformance::{Measures, Recording, Sandboxed, walked_cases};
+use parsers::shipped::{TABLE_PARSER, find_parser};
 use parsers::{PluginSource, TABLE_OPTION};
 use serde::Deserialize;
 use serde_json::Value;

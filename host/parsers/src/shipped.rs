@@ -1,11 +1,10 @@
-//! Parsers inside the binary.
+//! Parsers inside the program, and how one is found by its name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use parsers::{
-    PluginSource, ResolveError, Shipped, ShippedTables, TableSource, plugins_in, resolve, tables_in,
-};
+use super::source::{PluginSource, ResolveError, Shipped, TableSource, plugins_in, resolve};
+use super::table::{ShippedTables, tables_in};
 
 // Paths in what the list expands to begin at the list.
 macro_rules! registry {
@@ -15,7 +14,7 @@ macro_rules! registry {
         tables { $($table:literal)* }
     ) => {
         /// Name and component of each parser. The name is the one in its descriptor.
-        pub(super) static SHIPPED: &Shipped = &[
+        pub static SHIPPED: &Shipped = &[
             $(($format, include_bytes!(concat!("../", $format, ".wasm"))),)*
             ($reader_name, include_bytes!(concat!("../", $reader_name, ".wasm"))),
         ];
@@ -52,19 +51,33 @@ pub fn find_parser(wanted: &str, plugins: &Path) -> Result<PluginSource, Resolve
     }
 }
 
+/// The parser or table inside the program that has this name.
+pub fn shipped_parser(name: &str) -> Option<PluginSource> {
+    let parser = shipped_parsers().find(|parser| parser.name() == name);
+    parser.or_else(|| {
+        let (name, text) = TABLES.iter().find(|(table, _)| *table == name)?;
+        let reader = shipped_parsers().find(|parser| parser.name() == TABLE_PARSER)?;
+        Some(TableSource::of_text(name, *text, reader))
+    })
+}
+
+/// Names of the parsers and tables inside the program.
+pub fn shipped_names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name))
+}
+
 /// Names that [`find_parser`] knows, `none` included: of the folder `plugins`, then of the binary.
-pub(super) fn parser_names(plugins: &Path) -> Vec<String> {
+pub fn parser_names(plugins: &Path) -> Vec<String> {
     let files = plugins_in(plugins).unwrap_or_default().into_iter().chain(tables_in(plugins));
     let files = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    let shipped = SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name));
-    let names = files.chain(shipped.chain(["none"]).map(str::to_owned));
+    let names = files.chain(shipped_names().chain(["none"]).map(str::to_owned));
     // What reads tables is no parser without one.
     let names = names.filter(|name| name != TABLE_PARSER && is_parser_name(name));
     names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether a client may ask for a parser by this name, which is no path then.
-pub(super) fn is_parser_name(name: &str) -> bool {
+pub fn is_parser_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 

@@ -1,0 +1,109 @@
+"""Parsers bound to a tokenizer: what its added tokens are, how it decodes, and how tools are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from . import _native
+
+if TYPE_CHECKING:
+    from ._load import Parser
+
+#: How many calls the model may write in a turn. What is more is dropped, or ends the turn.
+Calls = Literal["any", "one", "none"]
+
+
+class Tokenizer(Protocol):
+    """A tokenizer of transformers, or of tokenizers."""
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool = ...) -> str: ...
+
+
+def added_tokens(tokenizer: Tokenizer | Mapping[str, int] | None) -> Mapping[str, int]:
+    """Ids of the tokenizer's added tokens. Others may be spelt by several tokens, and don't mark anything."""
+    if tokenizer is None or isinstance(tokenizer, Mapping):
+        return tokenizer or {}
+    if hasattr(tokenizer, "get_added_vocab"):
+        added: Mapping[str, int] = tokenizer.get_added_vocab()
+        return added
+    if hasattr(tokenizer, "get_added_tokens_decoder"):
+        return {token.content: id for id, token in tokenizer.get_added_tokens_decoder().items()}
+    raise TypeError(f"{type(tokenizer).__name__} is no tokenizer of transformers or tokenizers: give the ids of {{literal: id}}")
+
+
+def decoder(tokenizer: Tokenizer | Mapping[str, int] | None) -> Callable[[list[int]], str] | None:
+    """The function that returns the text of ids, if the tokenizer has one."""
+    if tokenizer is None or isinstance(tokenizer, Mapping):
+        return None
+    return lambda ids: tokenizer.decode(ids, skip_special_tokens=False)
+
+
+def _as_dict(tool: Any) -> Mapping[str, Any]:
+    if isinstance(tool, Mapping):
+        return tool
+    if hasattr(tool, "model_dump"):
+        dumped: Mapping[str, Any] = tool.model_dump(exclude_none=True)
+        return dumped
+    raise TypeError(f"a tool is a dictionary as in OpenAI's or Anthropic's requests, not {type(tool).__name__}")
+
+
+def tool_values(tool: Any) -> tuple[str, bool, str]:
+    """Name of a tool, whether it is a custom one, and its arguments' schema; from Chat Completions, Responses or Messages."""
+    outer = _as_dict(tool)
+    kind = outer.get("type", "function")
+    inner = _as_dict(outer.get(kind) or outer)
+    name = inner.get("name") or outer.get("name")
+    if not isinstance(name, str):
+        raise ValueError(f"a tool without a name: {dict(outer)!r}")
+    schema = inner.get("parameters") or inner.get("input_schema") or {}
+    return name, kind == "custom", json.dumps(schema)
+
+
+def _start_values(tools: Iterable[Any], prompt: str, calls: Calls, options: Mapping[str, str] | None) -> _native.StartValues:
+    return _native.StartValues([tool_values(tool) for tool in tools], prompt, calls, list((options or {}).items()))
+
+
+class Bound:
+    """A parser bound to a tokenizer, for any number of streams and threads."""
+
+    def __init__(self, parser: Parser, native: _native.BoundParser) -> None:
+        #: The parser.
+        self.parser = parser
+        self._native = native
+
+    def start(
+        self,
+        *,
+        tools: Iterable[Any] = (),
+        prompt: str = "",
+        calls: Calls = "any",
+        options: Mapping[str, str] | None = None,
+    ) -> _native.Stream:
+        """Starts a stream. `prompt` is what the chat template wrote of the model's turn (`add_generation_prompt`), such as
+        `<|im_start|>assistant\\n<think>\\n`: without it, reasoning that the template opened is read as a message. `tools` are those of the request,
+        as Chat Completions, Responses or Messages write them.
+
+        Raises `ParserError` if the parser refuses the request.
+        """
+        return self._native.start_stream(_start_values(tools, prompt, calls, options))
+
+    def parse(
+        self,
+        text: str,
+        ids: Sequence[int] | None = None,
+        *,
+        tools: Iterable[Any] = (),
+        prompt: str = "",
+        calls: Calls = "any",
+        reason: Literal["stop", "length", "cancelled"] = "stop",
+        options: Mapping[str, str] | None = None,
+    ) -> _native.Turn:
+        """Parses a whole turn, with the ids of its tokens if there are any: without them markers are found in the text. The other arguments are
+        those of `start` and `Stream.finish`. Other threads run meanwhile.
+
+        Raises `ParserError` and `AlignmentError`.
+        """
+        values = _start_values(tools, prompt, calls, options)
+        return self._native.parse_text(text, None if ids is None else list(ids), reason, values)

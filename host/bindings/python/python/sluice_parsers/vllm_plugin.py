@@ -1,0 +1,238 @@
+"""Parsers in vLLM: `--tool-call-parser sluice-qwen3 --enable-auto-tool-choice --reasoning-parser sluice-qwen3` has both read by one parser.
+
+vLLM calls `register` at its start (entry point `vllm.general_plugins`). Each parser that `sluice_parsers.names()` lists has the prefix `sluice-`.
+Written for vLLM 0.33. What stays vLLM's: gpt-oss, which it reads itself whatever is named, and forced calls (`tool_choice` `required` or a name), which are
+read as any others, and not forced.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import Bound, Delta, Stream, load, names
+
+if TYPE_CHECKING:
+    from vllm.entrypoints.generate.base.protocol import DeltaMessage, FunctionCall
+    from vllm.parser.abstract_parser import Parser
+    from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
+
+PREFIX = "sluice-"
+#: How many tokens of a prompt's end are looked at: more than a chat template writes of the model's turn.
+TAIL = 64
+logger = logging.getLogger("vllm.sluice_parsers")
+
+
+def register() -> None:
+    """Adds the names, and has vLLM make our parser where one of them is chosen."""
+    from vllm.parser.parser_manager import ParserManager
+    from vllm.reasoning import ReasoningParserManager
+    from vllm.tool_parsers import ToolParserManager
+
+    compose = getattr(ParserManager, "_compose_parser", None)
+    if compose is None:
+        logger.error("sluice-parsers is written for vLLM 0.33: its parsers can't be chosen in this one")
+        return
+    if getattr(compose, "is_sluice", False):
+        return
+    for name in names():
+        # The command line checks this name; what reads calls is made below.
+        ToolParserManager.register_lazy_module(PREFIX + name, "vllm.tool_parsers.abstract_tool_parser", "ToolParser")
+        ReasoningParserManager.register_module(PREFIX + name, module=reasoner_class(name))
+
+    def ours_or_theirs(tool_parser_name: str | None, reasoning_parser_name: str | None, **others: Any) -> type[Parser] | None:
+        chosen = {name for name in (tool_parser_name, reasoning_parser_name) if name}
+        if not any(name.startswith(PREFIX) for name in chosen) or others.get("is_harmony"):
+            return compose(tool_parser_name=tool_parser_name, reasoning_parser_name=reasoning_parser_name, **others)
+        if len(chosen) > 1:
+            raise TypeError(
+                f"--reasoning-parser {reasoning_parser_name} and --tool-call-parser {tool_parser_name} cannot be combined: a parser of Sluice reads both"
+            )
+        reads_calls = bool(tool_parser_name) and others.get("enable_auto_tools", False)
+        return parser_class(chosen.pop().removeprefix(PREFIX), reads_calls, bool(reasoning_parser_name))
+
+    ours_or_theirs.is_sluice = True  # type: ignore[attr-defined]
+    ParserManager._compose_parser = staticmethod(ours_or_theirs)
+
+
+@functools.lru_cache(maxsize=32)
+def _bound(name: str, tokenizer: Any) -> Bound:
+    """A parser bound to a tokenizer, which vLLM keeps as long as it runs."""
+    return load(name).bind(tokenizer)
+
+
+class Turns:
+    """Where the model's turn begins in prompts, and whether they leave its reasoning open."""
+
+    def __init__(self, name: str, tokenizer: Any, arguments: Mapping[str, Any]) -> None:
+        self.bound, self._tokenizer, self._arguments = _bound(name, tokenizer), tokenizer, arguments
+
+    def text(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
+
+    @functools.cached_property
+    def opening(self) -> str:
+        """What the chat template writes of the model's turn, with the arguments of this request."""
+        asked = [{"role": "user", "content": "."}]
+        try:
+            bare, opened = (
+                self._tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=opens, **self._arguments)
+                for opens in (False, True)
+            )
+        except Exception:  # noqa: BLE001, a template may raise anything, and there may be none
+            return ""
+        return opened.removeprefix(bare) if opened.startswith(bare) else ""
+
+    def written(self, prompt_ids: Sequence[int]) -> str:
+        """The end of a prompt that belongs to the model's turn: what the template writes, else what stands behind the last end of a turn."""
+        tail = self.text(prompt_ids[-TAIL:])
+        if self.opening and tail.endswith(self.opening):
+            return self.opening
+        ends = [tail.rfind(stop) + len(stop) for stop in self.bound.parser.stop_markers if stop in tail]
+        return tail[max(ends, default=0) :]
+
+    def is_reasoning_over(self, prompt_ids: Sequence[int]) -> bool:
+        """Whether text that follows the prompt is no reasoning."""
+        items = self.bound.parse(".", prompt=self.written(prompt_ids)).items
+        return not items or items[0].kind != "reasoning"
+
+
+def _arguments(named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments of the chat template in what vLLM makes parsers with."""
+    return named.get("chat_template_kwargs") or {}
+
+
+def _joined(parts: list[str]) -> str | None:
+    return "".join(parts) or None
+
+
+def reasoner_class(name: str) -> type[ReasoningParser]:
+    """The class by which vLLM's engine asks whether reasoning has ended, before it holds the output to a grammar. It reads nothing else."""
+    from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
+
+    class SluiceReasoning(ReasoningParser):
+        """Says where reasoning ends."""
+
+        def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+            super().__init__(tokenizer, *args, **kwargs)
+            self._turns = Turns(name, tokenizer, _arguments(kwargs))
+
+        @property
+        def reasoning_end_str(self) -> str | None:
+            return self._turns.bound.parser.reasoning_end
+
+        def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
+            return self._turns.is_reasoning_over(input_ids)
+
+        def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
+            end = (self.reasoning_end_str or "").strip()
+            # The end may have begun in earlier steps: it has no more tokens than bytes.
+            new = len(list(delta_ids)) + len(end)
+            return bool(end) and end in self._turns.text(input_ids[-new:])
+
+    return SluiceReasoning
+
+
+@functools.cache
+def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Parser]:
+    """The class of vLLM's `Parser` for the parser of this name. Without `reads_calls` calls are left in the text, and without `shows_reasoning`
+    reasoning is a part of the message, as where vLLM has no parser for either.
+    """
+    from vllm.entrypoints.generate.base.protocol import DeltaFunctionCall, DeltaMessage, DeltaToolCall, FunctionCall
+    from vllm.parser.abstract_parser import Parser
+
+    class SluiceParser(Parser):
+        """Reads one request's output."""
+
+        always_adjust_request = True
+
+        def __init__(self, tokenizer: Any, tools: list[Any] | None = None, *args: Any, **kwargs: Any) -> None:
+            super().__init__(tokenizer, tools, *args, **kwargs)
+            self._turns, self._tools = Turns(name, tokenizer, _arguments(kwargs)), tools
+            self._bound = self._turns.bound
+            self._prompt: str | None = None
+            self._stream: Stream | None = None
+            #: Index of each call by that of its item.
+            self._calls: dict[int, int] = {}
+
+        @property
+        def _opened(self) -> str:
+            return self._turns.opening if self._prompt is None else self._prompt
+
+        def _started(self, request: Any) -> dict[str, Any]:
+            tools = self._tools or getattr(request, "tools", None) or []
+            calls = "none" if getattr(request, "tool_choice", None) == "none" else "any"
+            return {"tools": tools if reads_calls else [], "calls": calls, "prompt": self._opened}
+
+        def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+            self._prompt = self._turns.written(prompt_token_ids)
+
+        def adjust_request(self, request: Any) -> Any:
+            # Markers are read by their text and ids.
+            request.skip_special_tokens = False
+            return request
+
+        def is_reasoning_end(self, input_ids: list[int]) -> bool:
+            return self._turns.is_reasoning_over(input_ids)
+
+        def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+            stream = self._bound.start(prompt=self._opened)
+            stream.push(self._turns.text(token_ids), list(token_ids))
+            stream.finish()
+            return stream.reasoning_tokens
+
+        def parse(
+            self, model_output: str, request: Any, enable_auto_tools: bool = False, model_output_token_ids: Sequence[int] = ()
+        ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
+            turn = self._bound.parse(model_output, model_output_token_ids or None, **self._started(request))
+            said = {kind: [item.text for item in turn.items if item.kind == kind] for kind in ("reasoning", "message")}
+            made = [FunctionCall(name=item.name, arguments=item.text) for item in turn.items if item.kind == "tool_call"]
+            reasoning, content = _joined(said["reasoning"]), _joined(said["message"])
+            if not shows_reasoning:
+                reasoning, content = None, _joined([reasoning or "", content or ""])
+            return reasoning, content, made or None
+
+        def parse_delta(
+            self,
+            delta_text: str,
+            delta_token_ids: list[int],
+            request: Any,
+            prompt_token_ids: list[int] | None = None,
+            *,
+            finished: bool,
+        ) -> DeltaMessage | None:
+            if self._stream is None:
+                if prompt_token_ids is not None:
+                    self.set_prompt_token_ids(prompt_token_ids)
+                self._stream = self._bound.start(**self._started(request))
+            deltas = self._stream.push(delta_text, list(delta_token_ids))
+            if finished:
+                deltas += self._stream.finish()
+            return self._message(deltas, request)
+
+        def _message(self, deltas: list[Delta], request: Any) -> DeltaMessage | None:
+            reasoning, content, calls = [], [], []
+            for delta in deltas:
+                if delta.kind == "tool_call":
+                    calls.append(self._call(delta))
+                elif delta.kind == "message" or not shows_reasoning:
+                    content.append(delta.text)
+                elif request.include_reasoning:
+                    reasoning.append(delta.text)
+            calls = [call for call in calls if call is not None]
+            if not (any(reasoning) or any(content) or calls):
+                return None
+            return DeltaMessage(reasoning=_joined(reasoning), content=_joined(content), tool_calls=calls)
+
+        def _call(self, delta: Delta) -> DeltaToolCall | None:
+            if delta.item not in self._calls:
+                index = self._calls[delta.item] = len(self._calls)
+                function = DeltaFunctionCall(name=delta.name, arguments="")
+                return DeltaToolCall(index=index, id=delta.call_id, type="function", function=function)
+            if not delta.text:
+                return None
+            return DeltaToolCall(index=self._calls[delta.item], function=DeltaFunctionCall(arguments=delta.text))
+
+    return SluiceParser

@@ -1,0 +1,251 @@
+//! Parsers bound to a tokenizer, and streams.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use contract::{Fault, FinishReason, Request, ToolKind};
+use parsers::{AlignError, BoundPlugin, OutputStream};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use turn::{AllowedCalls, CallIds, TurnEvents, TurnSettings, fold, values};
+
+use super::deltas::Items;
+use super::errors::{AlignmentError, refused};
+use super::items::{Turn, end_name};
+
+/// Settings of a parser, by name.
+pub(super) type Options = Vec<(String, String)>;
+
+/// A tool: its name, whether it is a custom one, and the JSON schema of its arguments.
+type ToolTuple = (String, bool, String);
+
+/// What a stream is started with.
+#[pyclass(frozen, module = "sluice_parsers._native")]
+pub(super) struct StartValues {
+    request: Request,
+    prompt: String,
+    calls: AllowedCalls,
+}
+
+#[pymethods]
+impl StartValues {
+    #[new]
+    fn new(tools: Vec<ToolTuple>, prompt: String, calls: &str, options: Options) -> PyResult<Self> {
+        let tool = |(name, is_custom, schema): &ToolTuple| {
+            let kind = if *is_custom { ToolKind::Custom } else { ToolKind::Function };
+            values::tool(name, kind, schema)
+        };
+        let request = Request { tools: tools.iter().map(tool).collect(), options, ..Request::default() };
+        let calls = match calls {
+            "any" => AllowedCalls::Any,
+            "one" => AllowedCalls::One,
+            "none" => AllowedCalls::None,
+            other => return Err(PyValueError::new_err(format!("calls={other:?}: it is any, one or none"))),
+        };
+        Ok(Self { request, prompt, calls })
+    }
+}
+
+/// A parser bound to a tokenizer.
+#[pyclass(frozen, module = "sluice_parsers._native")]
+pub(super) struct BoundParser {
+    by_id: BoundPlugin,
+    by_text: BoundPlugin,
+    options: Options,
+    decode: Option<Py<PyAny>>,
+}
+
+impl BoundParser {
+    pub(super) fn new(
+        by_id: BoundPlugin,
+        by_text: BoundPlugin,
+        options: Options,
+        decode: Option<Py<PyAny>>,
+    ) -> Self {
+        Self { by_id, by_text, options, decode }
+    }
+
+    fn start(&self, bound: &BoundPlugin, values: &StartValues) -> PyResult<OutputStream> {
+        let StartValues { request, prompt, calls } = values;
+        // Those of the parser go first: it was loaded with them.
+        let options = [request.options.clone(), self.options.clone()].concat();
+        let request = Request { options, ..request.clone() };
+        // Drawn from the system each time, so that a forked process doesn't give them again.
+        let id = || format!("call_{:016x}{:016x}", system::random::seed(), system::random::seed());
+        let own = TurnSettings::of(&request, CallIds::new(id));
+        let settings = TurnSettings { reads_on: true, calls: *calls, ..own };
+        bound.start_with(&request, prompt, settings).map_err(|fault| refused(told(&fault)))
+    }
+
+    fn decode(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.decode.as_ref().map(|decode| decode.clone_ref(py))
+    }
+}
+
+/// A fault with the parser's own words.
+fn told(fault: &Fault) -> String {
+    format!("parser {}: {}", fault.parser, fault.in_full())
+}
+
+fn reason(name: &str) -> PyResult<FinishReason> {
+    match name {
+        "stop" => Ok(FinishReason::Stop),
+        "length" => Ok(FinishReason::Length),
+        "cancelled" => Ok(FinishReason::Cancelled),
+        other => Err(PyValueError::new_err(format!("reason={other:?}: it is stop, length or cancelled"))),
+    }
+}
+
+#[pymethods]
+impl BoundParser {
+    /// Starts a stream.
+    fn start_stream(&self, py: Python<'_>, values: &StartValues) -> PyResult<Stream> {
+        let stream = self.start(&self.by_id, values)?;
+        let state = StreamState { stream, items: Items::default(), end: None };
+        Ok(Stream { state: Mutex::new(state), decode: self.decode(py) })
+    }
+
+    /// Parses a whole turn: by its text, or by its text and ids. Other threads run meanwhile.
+    fn parse_text(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        ids: Option<Vec<u32>>,
+        finish: &str,
+        values: &StartValues,
+    ) -> PyResult<Turn> {
+        let reason = reason(finish)?;
+        py.detach(|| {
+            let bound = if ids.is_some() { &self.by_id } else { &self.by_text };
+            let mut stream = self.start(bound, values)?;
+            let mut events = TurnEvents::default();
+            push(&mut stream, text, &ids.unwrap_or_default(), self.decode.as_ref(), |pushed| {
+                events.extend(pushed.iter().cloned());
+            })?;
+            let (last, end) = stream.finish(reason, None);
+            events.extend(last.iter().cloned());
+            let items = fold(events).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+            let (end, failure) = end_name(&end);
+            let fault = stream.turn().fault().map(told);
+            Ok(Turn { items: items.into_iter().map(Into::into).collect(), end, failure, fault })
+        })
+    }
+}
+
+/// Pushes into a stream. What `decode` raises is raised, and nothing was taken.
+fn push<R>(
+    stream: &mut OutputStream,
+    text: &str,
+    ids: &[u32],
+    decode: Option<&Py<PyAny>>,
+    then: impl FnOnce(&[turn::TurnEvent]) -> R,
+) -> PyResult<R> {
+    let raised = RefCell::new(None);
+    let call = |ids: &[u32]| {
+        let decode = decode?;
+        let text = Python::attach(|py| decode.call1(py, (ids.to_vec(),))?.extract::<String>(py));
+        text.map_err(|error| *raised.borrow_mut() = Some(error)).ok()
+    };
+    let pushed = match decode {
+        Some(_) => stream.push(text, ids, Some(&call)),
+        None => stream.push(text, ids, None),
+    };
+    match pushed {
+        Ok(events) => Ok(then(events)),
+        Err(AlignError::NotDecoded) if raised.borrow().is_some() => {
+            Err(raised.take().unwrap_or_else(|| AlignmentError::new_err("not decoded")))
+        }
+        Err(error) => Err(AlignmentError::new_err(error.to_string())),
+    }
+}
+
+/// How a stream ended: its name, and the message of a failure.
+type End = (&'static str, Option<String>);
+
+struct StreamState {
+    stream: OutputStream,
+    items: Items,
+    end: Option<End>,
+}
+
+/// The output of one turn.
+#[pyclass(frozen, module = "sluice_parsers._native")]
+pub(super) struct Stream {
+    state: Mutex<StreamState>,
+    decode: Option<Py<PyAny>>,
+}
+
+impl Stream {
+    /// The state, if no other thread has it.
+    fn state(&self) -> PyResult<MutexGuard<'_, StreamState>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::WouldBlock) => {
+                Err(PyRuntimeError::new_err("two threads use one stream at the same time: give each its own"))
+            }
+            Err(TryLockError::Poisoned(_)) => Err(PyRuntimeError::new_err("the stream failed before")),
+        }
+    }
+
+    fn running(&self) -> PyResult<MutexGuard<'_, StreamState>> {
+        let state = self.state()?;
+        if state.end.is_some() {
+            Err(PyRuntimeError::new_err("the stream was finished before"))
+        } else {
+            Ok(state)
+        }
+    }
+}
+
+#[pymethods]
+impl Stream {
+    /// Takes new text and the ids of its tokens.
+    #[pyo3(signature = (text, ids=vec![]))]
+    fn push<'py>(&self, py: Python<'py>, text: &str, ids: Vec<u32>) -> PyResult<Bound<'py, PyList>> {
+        let mut state = self.running()?;
+        let StreamState { stream, items, .. } = &mut *state;
+        push(stream, text, &ids, self.decode.as_ref(), |events| items.deltas(py, events))?
+    }
+
+    /// Ends the turn.
+    #[pyo3(signature = (reason="stop", ended_by=None))]
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        reason: &str,
+        ended_by: Option<u32>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let reason = self::reason(reason)?;
+        let mut state = self.running()?;
+        let StreamState { stream, items, end } = &mut *state;
+        let (events, ended) = stream.finish(reason, ended_by);
+        *end = Some(end_name(&ended));
+        items.deltas(py, events)
+    }
+
+    #[getter]
+    fn end(&self) -> PyResult<Option<&'static str>> {
+        Ok(self.state()?.end.as_ref().map(|(name, _)| *name))
+    }
+
+    #[getter]
+    fn failure(&self) -> PyResult<Option<String>> {
+        Ok(self.state()?.end.as_ref().and_then(|(_, failure)| failure.clone()))
+    }
+
+    #[getter]
+    fn fault(&self) -> PyResult<Option<String>> {
+        Ok(self.state()?.stream.turn().fault().map(told))
+    }
+
+    #[getter]
+    fn has_ended(&self) -> PyResult<bool> {
+        Ok(self.state()?.stream.has_ended())
+    }
+
+    #[getter]
+    fn reasoning_tokens(&self) -> PyResult<u32> {
+        Ok(self.state()?.stream.turn().tokens().reasoning)
+    }
+}

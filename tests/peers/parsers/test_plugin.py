@@ -1,0 +1,106 @@
+"""Sluice's parsers in vLLM: chosen by its manager, fed as its serving layer feeds them. `test_plugin.py VLLM`, the folder of its sources."""
+import pathlib
+import sys
+import unittest
+
+import read_vllm
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+NAME = "sluice-qwen3"
+OPENING = "<|im_start|>assistant\n<think>\n"
+#: The user wrote a marker, which is none.
+ASKED = "<|im_start|>user\nWhat is </think>?<|im_end|>\n"
+CALL = '\n{"name": "f", "arguments": {"s": "x"}}\n'
+TOOLS = [{"type": "function", "function": {"name": "f", "description": "", "parameters": {"type": "object", "properties": {"s": {"type": "string"}}}}}]
+
+
+class Plugin(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.reader = read_vllm.Reader(FOLDER)
+        from sluice_parsers import vllm_plugin
+
+        vllm_plugin.register()
+        vllm_plugin.register()
+        cls.reader.model(ROOT / "host/models/qwen3-tiny")
+        cls.tokenizer = cls.reader.tokenizer
+        added = cls.tokenizer.get_added_vocab()
+        spelt = [id for letter in "<tool_call>" for id in cls.reader.ids(letter)]
+        cls.prompt = cls.reader.ids(ASKED + OPENING)
+        parts = cls.reader.ids("Hm."), [added["</think>"]], cls.reader.ids("\n\nSay "), spelt, cls.reader.ids(" then.\n")
+        call = [added["<tool_call>"]], cls.reader.ids(CALL), [added["</tool_call>"]]
+        cls.output = [id for part in (*parts, *call) for id in part]
+        cls.end = added["<|im_end|>"]
+
+    def request(self, **fields):
+        return self.reader.Request(model="m", messages=[{"role": "user", "content": "a"}], tools=TOOLS, **fields)
+
+    def parser(self, tool=NAME, reasoning=NAME):
+        parser = self.reader.manager.get_parser(tool, reasoning, enable_auto_tools=True, tokenizer=self.tokenizer)
+        parser = parser(self.tokenizer, self.request().tools)
+        parser.set_prompt_token_ids(self.prompt)
+        return parser
+
+    def whole(self, parser, **fields):
+        text = self.tokenizer.decode(self.output, skip_special_tokens=False)
+        reasoning, content, calls = parser.parse(text, self.request(**fields), True, self.output)
+        return reasoning, content, [(call.name, call.arguments) for call in calls or []]
+
+    def streamed(self, parser, size):
+        reasoning, content, calls, ids = "", "", {}, []
+        for at in range(0, len(self.output), size):
+            step, is_last = self.output[at : at + size], at + size >= len(self.output)
+            text = self.tokenizer.decode(step, skip_special_tokens=False)
+            # What ends the turn has an id and no text.
+            delta = parser.parse_delta(text, step + [self.end] * is_last, self.request(), self.prompt, finished=is_last)
+            if delta is None:
+                continue
+            reasoning, content = reasoning + (delta.reasoning or ""), content + (delta.content or "")
+            for call in delta.tool_calls:
+                made = calls.setdefault(call.index, ["", ""])
+                made[0] += call.function.name or ""
+                made[1] += call.function.arguments or ""
+                ids += [call.id] if call.id else []
+        self.assertEqual(len(ids), len(calls))
+        return reasoning, content, [tuple(call) for call in calls.values()]
+
+    def test_one_parser_reads_reasoning_and_calls_and_no_look_alike(self):
+        read = ("Hm.", "Say <tool_call> then.", [("f", '{"s": "x"}')])
+        self.assertEqual(self.whole(self.parser()), read)
+        for size in (1, 3, 16, 1000):
+            # Several answers of one request at the same time.
+            parsers = [self.parser() for _ in range(4)]
+            self.assertEqual([self.streamed(parser, size) for parser in parsers], [read] * 4, size)
+
+    def test_what_was_not_chosen_stays_text(self):
+        reasoning, content, calls = self.whole(self.parser(tool=None))
+        self.assertEqual((reasoning, calls), ("Hm.", []))
+        self.assertIn(CALL, content)
+        reasoning, content, calls = self.whole(self.parser(reasoning=None))
+        self.assertEqual((reasoning, len(calls)), (None, 1))
+        self.assertTrue(content.startswith("Hm."))
+        self.assertEqual(self.whole(self.parser(), tool_choice="none")[2], [])
+
+    def test_the_engine_is_told_where_reasoning_ends(self):
+        from vllm.reasoning import ReasoningParserManager
+
+        reasoner = ReasoningParserManager.get_reasoning_parser(NAME)(self.tokenizer)
+        over = self.reader.ids(ASKED + OPENING + "\n</think>\n\n")
+        for asked in reasoner, self.parser():
+            self.assertEqual((asked.is_reasoning_end(self.prompt), asked.is_reasoning_end(over)), (False, True))
+        step = self.reader.ids("\n\n")
+        self.assertTrue(reasoner.is_reasoning_end_streaming(self.prompt + self.reader.ids("Hm.</think>") + step, step))
+        self.assertFalse(reasoner.is_reasoning_end_streaming(self.prompt + self.reader.ids("Hm.") + step, step))
+        self.assertEqual(self.parser().count_reasoning_tokens(self.output), len(self.reader.ids("Hm.")))
+
+    def test_two_parsers_are_refused_and_vllms_own_are_made_as_before(self):
+        for tool, reasoning in ((NAME, "qwen3"), ("hermes", NAME), (NAME, "sluice-glm")):
+            with self.assertRaisesRegex(TypeError, "cannot be combined"):
+                self.parser(tool, reasoning)
+        theirs = self.reader.manager.get_parser("hermes", "qwen3", enable_auto_tools=True)
+        self.assertEqual(theirs.tool_parser_cls.__module__, "vllm.tool_parsers.hermes_tool_parser")
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()
