@@ -45,7 +45,7 @@ enum Command {
     Fit(fit::FitArguments),
     /// Write a parser for the format that a model's chat template writes.
     Derive(derive::DeriveArguments),
-    /// Check, export or compare a response_template.
+    /// Check, export or compare a response template.
     Template(template::TemplateArguments),
     /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),

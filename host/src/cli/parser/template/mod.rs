@@ -20,9 +20,9 @@ pub(super) struct TemplateArguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check a response_template: what it loses, where it is ambiguous, and all properties.
+    /// Check a response template: what it loses, where it is ambiguous, and all properties.
     Check(check::CheckArguments),
-    /// Print a response_template for a tokenizer_config.json, and write its proof.
+    /// Print a response template as a tokenizer has it, and write its proof.
     Export(export::ExportArguments),
     /// Compare with what transformers itself makes of the same turns.
     Diff(diff::DiffArguments),
