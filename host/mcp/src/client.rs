@@ -131,7 +131,7 @@ impl Connection {
         for _ in 0..PAGES {
             let page =
                 self.service.peer().list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
-            let page = page.await.map_err(|error| self.error(&error, time))?;
+            let page = self.exchange(page, time).await?;
             let page_bytes = page.tools.iter().map(size).sum::<usize>();
             self.listed.fetch_add(page_bytes, Ordering::Relaxed);
             bytes += page_bytes;
@@ -161,10 +161,23 @@ impl Connection {
         if let Some(context) = context {
             request.set_traceparent(&context.to_string());
         }
-        match self.service.peer().call_tool_once(request).await {
-            Ok(CallToolResponse::Complete(result)) => Ok(result),
-            Ok(_) => Err(McpError::Interactive),
-            Err(error) => Err(self.error(&error, time)),
+        match self.exchange(self.service.peer().call_tool_once(request), time).await? {
+            CallToolResponse::Complete(result) => Ok(result),
+            _ => Err(McpError::Interactive),
+        }
+    }
+
+    /// The answer of an exchange, or why the connection was ended meanwhile: the library may be busy
+    /// with what came before it tells whoever waits.
+    async fn exchange<T>(
+        &self,
+        answer: impl Future<Output = Result<T, ServiceError>>,
+        time: Duration,
+    ) -> Result<T, McpError> {
+        tokio::select! {
+            biased;
+            answer = answer => answer.map_err(|error| self.error(&error, time)),
+            () = self.allowance.ended() => Err(self.allowance.violation().expect("set before it ends").clone()),
         }
     }
 
