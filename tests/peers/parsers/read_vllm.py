@@ -31,7 +31,7 @@ class Reader:
 
         self.tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
 
-    def ids(self, text, calls):
+    def ids(self, text, calls=None):
         if calls != "openai":
             return self.tokenizer.encode(text, add_special_tokens=False)
         from vllm.entrypoints.openai.parser.harmony_utils import get_encoding

@@ -17,7 +17,7 @@ TOOLS = [{"type": "function", "function": {"name": "f", "description": "", "para
 class Plugin(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.reader = read_vllm.Reader(FOLDER)
+        cls.reader = read_vllm.Reader(FOLDER, "vllm")
         from sluice_parsers import vllm_plugin
 
         vllm_plugin.register()
