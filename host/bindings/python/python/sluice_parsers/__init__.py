@@ -12,9 +12,9 @@
 A parser runs in a sandbox, with bounded memory and CPU time; what it does can't end the process.
 """
 
-from ._bound import Bound, Tokenizer
-from ._load import Parser, load, load_response_template, names, test
+from ._load import load, load_response_template, names, test
 from ._native import AlignmentError, Delta, Item, ParserError, Stream, Turn
+from ._parser import Bound, Parser, Tokenizer
 
 __all__ = [
     "AlignmentError",

@@ -9,70 +9,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from . import _native
-from ._bound import Bound, Tokenizer, added_tokens, decoder
+from ._parser import Parser, Tokenizer
 
 #: Where packages name their parsers: the value is a path of a file, or its bytes.
 GROUP = "sluice.parsers"
-
-
-class Parser:
-    """A loaded parser, for any number of streams and threads."""
-
-    def __init__(self, native: _native.Parser) -> None:
-        self._native = native
-
-    @property
-    def name(self) -> str:
-        """Name, such as `qwen3`."""
-        return self._native.name
-
-    @property
-    def version(self) -> str:
-        """Version of the parser itself."""
-        return self._native.version
-
-    @property
-    def contract(self) -> str | None:
-        """Version of the contract by which it was loaded."""
-        return self._native.contract
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the component (and of the table behind it) in lower-case hex."""
-        return self._native.digest
-
-    @property
-    def models(self) -> list[str]:
-        """`model_type` values of `config.json` that it serves."""
-        return self._native.models
-
-    @property
-    def markers(self) -> list[str]:
-        """Literals that carry structure, such as `<think>`."""
-        return self._native.markers
-
-    @property
-    def stop_markers(self) -> list[str]:
-        """The markers that end the model's turn."""
-        return self._native.stop_markers
-
-    @property
-    def reasoning_end(self) -> str | None:
-        """Text that ends reasoning, if it can be ended from outside."""
-        return self._native.reasoning_end
-
-    def bind(self, tokenizer: Tokenizer | Mapping[str, int] | None = None) -> Bound:
-        """Binds the parser to a tokenizer, of transformers or tokenizers, whose added tokens markers are then found by; or to the ids of
-        literals. With `None` they are found in the text alone, and text that a user had the model repeat may be one.
-
-        Raises `ParserError` if the parser's markers can't be used.
-        """
-        added = added_tokens(tokenizer)
-        ids = {marker: added[marker] for marker in self.markers if marker in added}
-        return Bound(self, self._native.bind_ids(ids, decoder(tokenizer)))
-
-    def __repr__(self) -> str:
-        return repr(self._native)
 
 
 def _find(parser: str | os.PathLike[str] | bytes) -> tuple[str, bytes | None]:
