@@ -202,23 +202,24 @@ impl TurnTrace {
             TurnEvent::Open(head) => {
                 self.items += 1;
                 self.bytes = 0;
-                json!({ "item": self.items - 1, "open": head_json(head) })
+                Some(json!({ "item": self.items - 1, "open": head_json(head) }))
             }
             TurnEvent::Text(delta) => {
                 let from = self.bytes;
                 self.bytes += delta.text.len();
                 let item = self.items.saturating_sub(1);
-                json!({ "item": item, "range": [from, self.bytes], "text": delta.text })
+                Some(json!({ "item": item, "range": [from, self.bytes], "text": delta.text }))
             }
             TurnEvent::Close(status) => {
                 let status = match status {
                     ItemStatus::Completed => "completed",
                     ItemStatus::Incomplete => "incomplete",
                 };
-                json!({ "item": self.items.saturating_sub(1), "close": status })
+                Some(json!({ "item": self.items.saturating_sub(1), "close": status }))
             }
+            _ => None,
         };
-        events.iter().map(item).collect()
+        events.iter().filter_map(item).collect()
     }
 }
 

@@ -2,10 +2,11 @@
 //! machines are built on these alone.
 
 use super::delta::Delta;
-use contract::Payload;
+use contract::{Payload, Route};
 
 /// Event of a turn. `Text` and `Close` belong to the item opened last; items never overlap.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum TurnEvent {
     /// A new item begins.
     Open(ItemHead),
@@ -13,6 +14,20 @@ pub enum TurnEvent {
     Text(Delta),
     /// The open item ends.
     Close(ItemStatus),
+    /// The next bytes of the stream went somewhere; only with [`TurnSettings::shows_routes`].
+    ///
+    /// [`TurnSettings::shows_routes`]: crate::TurnSettings::shows_routes
+    Routed(Routed),
+}
+
+/// Bytes of a turn's stream, and where they went. Together those of a turn are its stream, each
+/// byte once and in order, markup and what came behind its end included; the prompt isn't.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routed {
+    /// Where the bytes went; [`Route::Drop`] if no item has them.
+    pub route: Route,
+    /// The bytes, as the model wrote them; never empty.
+    pub text: String,
 }
 
 /// Which part of the answer a message is.

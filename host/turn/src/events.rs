@@ -8,7 +8,8 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::delta::Delta;
-use super::event::TurnEvent;
+use super::event::{Routed, TurnEvent};
+use contract::Route;
 
 /// Buffer of events, in the order in which they happened.
 #[derive(Default)]
@@ -59,6 +60,21 @@ impl TurnEvents {
             }
             _ => self.push(TurnEvent::Text(Delta::default())),
         }
+    }
+
+    /// Notes where the next bytes of the stream went.
+    #[cold]
+    pub(super) fn routed(&mut self, route: Route, text: &str) {
+        match self.slots[..self.count].last_mut() {
+            _ if text.is_empty() => {}
+            Some(TurnEvent::Routed(last)) if last.route == route => last.text.push_str(text),
+            _ => self.push(TurnEvent::Routed(Routed { route, text: text.to_owned() })),
+        }
+    }
+
+    /// Whether nothing happened to an item.
+    pub(super) fn say_nothing(&self) -> bool {
+        self.iter().all(|event| matches!(event, TurnEvent::Routed(_)))
     }
 
     /// Removes the text event at the end if nothing was written to it.

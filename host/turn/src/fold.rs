@@ -57,6 +57,7 @@ pub fn fold(events: impl IntoIterator<Item = TurnEvent>) -> Result<Vec<FoldedIte
                 let (head, text) = open.take().ok_or(FoldError::Outside(at))?;
                 items.push(FoldedItem { head, text, status });
             }
+            TurnEvent::Routed(_) => {}
         }
     }
     if open.is_some() { Err(FoldError::Unclosed) } else { Ok(items) }

@@ -25,12 +25,14 @@ pub(super) struct Ledger {
     pub(super) held_draft: bool,
     /// Call inside reasoning that is undecided.
     pub(super) draft: Option<Box<DraftCall>>,
+    /// Whether the events tell where each byte went.
+    pub(super) shows_routes: bool,
     routed: u64,
     dropped: u64,
 }
 
 impl Ledger {
-    pub(super) fn new(items: Items) -> Self {
+    pub(super) fn new(items: Items, shows_routes: bool) -> Self {
         Self {
             items,
             tokens: Tokens::default(),
@@ -39,6 +41,7 @@ impl Ledger {
             in_reasoning: false,
             held_draft: false,
             draft: None,
+            shows_routes,
             routed: 0,
             dropped: 0,
         }
@@ -78,6 +81,7 @@ impl Ledger {
             }
         }
         self.tokens.routed(from, self.settled(), route);
+        self.show_route(route, text, out);
         self.items.route(route, text, &mut self.tokens.content, out)?;
         match &mut self.draft {
             Some(draft) => draft.push(route, text),
@@ -85,11 +89,20 @@ impl Ledger {
         }
     }
 
-    /// Drops bytes without counting them as a call's markup.
-    pub(super) fn discard(&mut self, bytes: usize) {
+    /// Drops text without counting it as a call's markup.
+    pub(super) fn discard(&mut self, text: &str, out: &mut TurnEvents) {
         let from = self.settled();
-        self.dropped += bytes as u64;
+        self.dropped += text.len() as u64;
         self.tokens.routed(from, self.settled(), Route::Drop);
+        self.show_route(Route::Drop, text, out);
+    }
+
+    /// Tells where text of the output went, if that is asked for.
+    #[inline]
+    fn show_route(&self, route: Route, text: &str, out: &mut TurnEvents) {
+        if self.shows_routes && self.items.is_visible() {
+            out.routed(route, text);
+        }
     }
 }
 
@@ -107,6 +120,7 @@ impl Ledger {
                 items: self.items.state(),
                 counts: self.tokens.by_route(),
                 text: self.dropped_markup.text().to_owned(),
+                before: self.dropped_markup.text().len(),
                 shown: 0,
                 bound,
                 other: std::mem::take(out),
@@ -128,12 +142,15 @@ impl Ledger {
         self.items.close(false, out)?;
         let called = self.items.state();
         self.items.restore(draft.items.clone());
-        let mut text = std::mem::take(&mut draft.text);
-        if text.len() - draft.shown >= marker {
-            text.truncate(text.len() - marker);
-        }
+        let (text, before) = (std::mem::take(&mut draft.text), draft.before);
+        let is_dropped = text.len() - draft.shown >= marker;
+        let (text, marker) = text.split_at(if is_dropped { text.len() - marker } else { text.len() });
         let mut reasoning = TurnEvents::default();
-        self.items.route(Route::Reasoning, &text, &mut Vec::new(), &mut reasoning)?;
+        self.items.route(Route::Reasoning, text, &mut Vec::new(), &mut reasoning)?;
+        if self.shows_routes {
+            reasoning.routed(Route::Reasoning, text.get(before..).unwrap_or_default());
+            reasoning.routed(Route::Drop, marker);
+        }
         self.items.close(false, &mut reasoning)?;
         draft.readings = Some(Readings {
             call: std::mem::take(out),
@@ -171,7 +188,7 @@ impl Ledger {
 
     /// Decides the draft at the end of a turn, which the model ended by itself or not.
     pub(super) fn finish_draft(&mut self, by_itself: bool, out: &mut TurnEvents) {
-        let is_last = by_itself && out.is_empty();
+        let is_last = by_itself && out.say_nothing();
         self.resolve_draft(!is_last, out);
     }
 
@@ -185,7 +202,7 @@ impl Ledger {
     /// Ends a step: the events that remain are the caller's.
     pub(super) fn end_step(&mut self, out: &mut TurnEvents) {
         match &mut self.draft {
-            Some(draft) if draft.readings.is_some() && !out.is_empty() => self.resolve_draft(true, out),
+            Some(draft) if draft.readings.is_some() && !out.say_nothing() => self.resolve_draft(true, out),
             Some(draft) => std::mem::swap(out, &mut draft.other),
             None => {}
         }

@@ -45,7 +45,7 @@ pub use binding::Binding;
 pub use call_ids::{CallIds, counted_call_ids};
 pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::Turn;
-pub use event::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, TurnFailure, Usage};
+pub use event::{ItemHead, ItemStatus, Phase, Routed, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use events::TurnEvents;
 pub use flow::Flow;
 pub use fold::{FoldError, FoldedItem, fold};

@@ -57,7 +57,10 @@ impl Router {
         Self {
             keeps_values: binding.keeps_values,
             held: Held::default(),
-            ledger: Ledger::new(Items::new(binding.trim, settings.held_bytes, may_call)),
+            ledger: Ledger::new(
+                Items::new(binding.trim, settings.held_bytes, may_call),
+                settings.shows_routes,
+            ),
             tools: settings.tools,
             notes: 0,
             call_ids: settings.call_ids,
@@ -188,11 +191,16 @@ impl Router {
         if self.ledger.items.is_visible() {
             return self.run_part(route, bytes, out);
         }
-        let ahead = usize::try_from(self.prompt.saturating_sub(self.ledger.settled())).unwrap_or(usize::MAX);
-        let hidden = bytes.min(ahead);
+        let hidden = self.hidden(bytes);
         self.run_part(route, hidden, out)?;
         self.reveal(out);
         self.run_part(route, bytes - hidden, out)
+    }
+
+    /// How many of the next `bytes` belong to the prompt.
+    fn hidden(&self, bytes: usize) -> usize {
+        let ahead = self.prompt.saturating_sub(self.ledger.settled());
+        bytes.min(usize::try_from(ahead).unwrap_or(usize::MAX))
     }
 
     /// Routes bytes that belong either all to the prompt or all to the output.
@@ -225,9 +233,12 @@ impl Router {
     }
 
     /// Drops all held bytes, which are shown to nobody.
-    pub(super) fn discard(&mut self) {
-        self.ledger.discard(self.held.len());
-        self.held = Held::default();
+    pub(super) fn discard(&mut self, out: &mut TurnEvents) {
+        let held = std::mem::take(&mut self.held);
+        let (hidden, shown) = held.as_str().split_at(self.hidden(held.len()));
+        self.ledger.discard(hidden, out);
+        self.reveal(out);
+        self.ledger.discard(shown, out);
     }
 
     fn begin_preset(&mut self, preset: PresetRoute, out: &mut TurnEvents) -> Result<(), StepError> {

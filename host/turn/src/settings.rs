@@ -61,7 +61,8 @@ pub enum AllowedCalls {
     Any,
 }
 
-/// Settings of one turn.
+/// Settings of one turn, made by [`Self::of`].
+#[non_exhaustive]
 pub struct TurnSettings {
     /// Indices of the markers that come as tokens of their own: they end a string of a call's JSON
     /// ([`Request::token_markers`]).
@@ -78,6 +79,10 @@ pub struct TurnSettings {
     /// Whether the parser is asked about all text, also where it said `until-marker` or
     /// `until-byte`: for tests, since the items are the same.
     pub asks_always: bool,
+    /// Whether the events tell where each byte went, too ([`TurnEvent::Routed`]).
+    ///
+    /// [`TurnEvent::Routed`]: crate::TurnEvent::Routed
+    pub shows_routes: bool,
     /// Strings that end the turn where they occur in a message.
     pub stop: StopStrings,
     /// What to do when the parser fails.
@@ -103,6 +108,7 @@ impl TurnSettings {
             drafts: DraftCalls::of(&request.options).unwrap_or_default(),
             tools: Arc::clone(&request.tools),
             asks_always: false,
+            shows_routes: false,
             stop: StopStrings::default(),
             fault_policy: FaultPolicy::default(),
             held_bytes: Self::HELD_BYTES,

@@ -62,7 +62,8 @@ impl<P: Parser> Player<P> {
         let index = |literal: &str| (0..).zip(&descriptor.markers).find(|(_, marker)| *marker == literal);
         let token_id = |literal: &str| (mode == MarkerMode::Id).then(|| Some(index(literal)?.0))?;
         let binding = Binding::new(&descriptor, token_id).unwrap_or_else(|error| panic!("{error}"));
-        let settings = TurnSettings { asks_always, ..TurnSettings::of(request, counted_call_ids()) };
+        let mut settings = TurnSettings::of(request, counted_call_ids());
+        settings.asks_always = asks_always;
         let parser = Native(Stream::start(request).expect("start"));
         Self {
             turn: Turn::new(&binding, parser, settings),

@@ -45,7 +45,9 @@ fn request() -> Request {
 }
 
 fn settings(request: &Request) -> TurnSettings {
-    TurnSettings { reads_on: true, ..TurnSettings::of(request, counted_call_ids()) }
+    let mut settings = TurnSettings::of(request, counted_call_ids());
+    settings.reads_on = true;
+    settings
 }
 
 /// The text that each token adds.

@@ -43,6 +43,7 @@ impl Transcript {
                 self.open = OpenProse::Nothing;
             }
             TurnEvent::Text(delta) => self.text(delta),
+            _ => {}
         }
     }
 

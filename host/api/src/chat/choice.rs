@@ -104,7 +104,7 @@ impl ChoiceMachine {
                 }
                 self.text(delta, stream, buffer);
             }
-            TurnEvent::Close(_) => {}
+            _ => {}
         }
     }
 

@@ -291,6 +291,7 @@ impl Machine for MessagesMachine {
             TurnEvent::Open(head) => self.open(head, buffer),
             TurnEvent::Text(text) => self.text(text, buffer),
             TurnEvent::Close(status) => self.close(*status, buffer),
+            _ => {}
         }
     }
 

@@ -220,6 +220,7 @@ impl Machine for ResponsesMachine {
             TurnEvent::Open(head) => self.open(head, buffer),
             TurnEvent::Text(delta) => self.text(delta, buffer),
             TurnEvent::Close(status) => self.close(*status, buffer),
+            _ => {}
         }
     }
 

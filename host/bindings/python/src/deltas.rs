@@ -109,6 +109,7 @@ impl Items {
                 TurnEvent::Close(ItemStatus::Incomplete) => {
                     (intern!(py, "").clone(), intern!(py, "incomplete"))
                 }
+                _ => continue,
             };
             let cloned = |text: &Option<Py<PyString>>| text.as_ref().map(|text| text.clone_ref(py));
             deltas.append(Delta {

@@ -73,8 +73,8 @@ impl BoundParser {
         let request = Request { options, ..request.clone() };
         // Drawn from the system each time, so that a forked process doesn't give them again.
         let id = || format!("call_{:016x}{:016x}", system::random::seed(), system::random::seed());
-        let own = TurnSettings::of(&request, CallIds::new(id));
-        let settings = TurnSettings { reads_on: true, calls: *calls, ..own };
+        let mut settings = TurnSettings::of(&request, CallIds::new(id));
+        (settings.reads_on, settings.calls) = (true, *calls);
         bound.start_with(&request, prompt, settings).map_err(|fault| refused(told(&fault)))
     }
 

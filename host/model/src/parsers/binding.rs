@@ -134,8 +134,9 @@ impl ParserBinding {
         held_bytes: usize,
         call_ids: CallIds,
     ) -> ParserStart {
-        let own = TurnSettings::of(request, call_ids);
-        let settings = TurnSettings { reads_on: true, calls: *calls, fault_policy, held_bytes, ..own };
+        let mut settings = TurnSettings::of(request, call_ids);
+        (settings.reads_on, settings.calls) = (true, *calls);
+        (settings.fault_policy, settings.held_bytes) = (fault_policy, held_bytes);
         let (plugin, binding) = (Arc::clone(&self.plugin), Arc::clone(&self.turns));
         ParserStart { plugin, binding, request: request.clone(), settings, opening, calls: None }
     }

@@ -61,7 +61,7 @@ fn shape(events: &[TurnEvent]) -> Vec<ItemShape> {
                     && serde_json::from_str::<IgnoredAny>(&text).is_ok();
             }
             // Callers refuse such a turn before, since its events make no items.
-            (TurnEvent::Text(_) | TurnEvent::Close(_), None) => {}
+            _ => {}
         }
     }
     items

@@ -105,7 +105,7 @@ impl Run {
             match event {
                 TurnEvent::Open(_) => self.open = true,
                 TurnEvent::Close(_) => self.open = false,
-                TurnEvent::Text(_) => {}
+                _ => {}
             }
         }
     }

@@ -83,7 +83,9 @@ impl Subject {
     /// Settings of a turn as in a server, except that the turn continues as plain text after a
     /// fault of the parser.
     pub(super) fn settings(&self, request: &Request) -> TurnSettings {
-        TurnSettings { held_bytes: self.limits.held_bytes, ..TurnSettings::of(request, counted_call_ids()) }
+        let mut settings = TurnSettings::of(request, counted_call_ids());
+        settings.held_bytes = self.limits.held_bytes;
+        settings
     }
 }
 

@@ -62,7 +62,8 @@ impl BoundPlugin {
     /// # Errors
     /// As [`Self::start_with`].
     pub fn start(&self, request: &Request, prompt: &str) -> Result<OutputStream, Fault> {
-        let settings = TurnSettings { reads_on: true, ..TurnSettings::of(request, counted_call_ids()) };
+        let mut settings = TurnSettings::of(request, counted_call_ids());
+        settings.reads_on = true;
         self.start_with(request, prompt, settings)
     }
 
@@ -76,10 +77,10 @@ impl BoundPlugin {
         &self,
         request: &Request,
         prompt: &str,
-        settings: TurnSettings,
+        mut settings: TurnSettings,
     ) -> Result<OutputStream, Fault> {
         let token_markers = self.binding.markers().tokens();
-        let settings = TurnSettings { token_markers: token_markers.as_slice().into(), ..settings };
+        settings.token_markers = token_markers.as_slice().into();
         let parser = self.plugin.start(&Request { token_markers, ..request.clone() })?;
         let mut turn = Turn::new(&self.binding, parser, settings);
         let mut events = TurnEvents::default();

@@ -192,6 +192,7 @@ fn event_words(event: &TurnEvent) -> String {
         }
         TurnEvent::Text(text) => format!("+ «{}»", visible(text)),
         TurnEvent::Close(status) => format!("ends {status:?}"),
+        other => format!("{other:?}"),
     }
 }
 

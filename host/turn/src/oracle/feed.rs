@@ -1,7 +1,7 @@
 //! Cuts text into pieces as a detokenizer does, and drives a turn over them.
 
 use super::format::failure_code;
-use crate::{FoldedItem, TokenText, Turn, TurnEnd, TurnEvents, fold};
+use crate::{FoldedItem, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold};
 use contract::FinishReason;
 
 /// Cuts `text` into pieces of `sizes` bytes, used over and over. As from a detokenizer, a character
@@ -53,8 +53,20 @@ pub(super) fn longest(text: &str, literals: &[impl AsRef<str>]) -> Option<(usize
     found.map(|(index, literal)| (index, literal.len())).max_by_key(|(_, length)| *length)
 }
 
+/// Asserts that the bytes whose route is told, if any is, are the stream.
+fn check_routes(events: &[TurnEvent], pieces: &[TokenText<'_>]) {
+    let text = |event: &TurnEvent| match event {
+        TurnEvent::Routed(routed) => Some(routed.text.clone()),
+        _ => None,
+    };
+    if events.iter().any(|event| text(event).is_some()) {
+        let stream: String = pieces.iter().map(|piece| piece.text).collect();
+        assert_eq!(events.iter().filter_map(text).collect::<String>(), stream);
+    }
+}
+
 /// Replays `prompt`, then feeds `pieces` in steps of `groups` pieces. Asserts that the events are
-/// well-formed, that all tokens are counted, and that a server error comes from a fault of the
+/// well-formed, that all tokens are counted, that bytes whose route is told are the stream, and that a server error comes from a fault of the
 /// parser.
 pub(super) fn driven(
     mut turn: Turn,
@@ -80,5 +92,6 @@ pub(super) fn driven(
     let counted = tokens.reasoning + tokens.content + tokens.arguments + tokens.dropped;
     assert_eq!(counted as usize, pieces.iter().filter(|piece| piece.id.is_some()).count());
     assert!(turn.fault().is_some() || failure_code(&end) != "server_error", "{end:?}");
+    check_routes(&all, pieces);
     (fold(all).expect("the events are well-formed"), end, turn)
 }

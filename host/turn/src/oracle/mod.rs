@@ -54,7 +54,9 @@ pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: boo
     let tokens = |text, sizes| tokenized(text, &LITERALS, |index| ids(LITERALS[index]), sizes);
     let by_id = (tokens(prompt, cuts.prompt), tokens(text, cuts.text));
     for (has_ids, (prompt, text)) in [(false, by_text), (true, by_id)] {
-        let (got, got_end, turn) = driven(tagged(style, has_ids, trim), &prompt, &text, cuts.steps);
+        let settings = TurnSettings { shows_routes: has_ids, ..settings() };
+        let turn = tagged_with(style, has_ids, trim, settings);
+        let (got, got_end, turn) = driven(turn, &prompt, &text, cuts.steps);
         assert_eq!((got, got_end), (items.clone(), end.clone()), "markers by id: {has_ids}");
         assert_eq!(turn.fault(), None);
     }
@@ -73,13 +75,18 @@ pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
     assert_eq!(visible, *expected.lock().expect("nothing panics with it"));
 }
 
-/// Checks that the turn is well-formed whatever a parser answers, and that a server error is the
-/// parser's fault.
+/// Checks that the turn is well-formed whatever a parser answers, that a server error is the
+/// parser's fault, and that telling the bytes' routes changes nothing.
 pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: bool, policy: FaultPolicy) {
-    let settings = TurnSettings { fault_policy: policy, held_bytes: 16, ..settings() };
-    let turn: Turn =
-        Turn::new(&binding(false, trim), Box::new(ArbitraryParser(SplitMix64::new(seed))), settings);
-    let (items, end, turn) = driven(turn, &cut(prompt, cuts.prompt), &cut(text, cuts.text), cuts.steps);
+    let driven = |shows_routes| {
+        let settings = TurnSettings { fault_policy: policy, held_bytes: 16, shows_routes, ..settings() };
+        let parser = Box::new(ArbitraryParser(SplitMix64::new(seed)));
+        let turn: Turn = Turn::new(&binding(false, trim), parser, settings);
+        driven(turn, &cut(prompt, cuts.prompt), &cut(text, cuts.text), cuts.steps)
+    };
+    let (items, end, turn) = driven(false);
+    let (told, told_end, _) = driven(true);
+    assert_eq!((told, told_end), (items.clone(), end.clone()), "with routes");
     let failed = failure_code(&end);
     assert!(failed != "server_error" || turn.fault().is_some());
     let whole = |item: &FoldedItem| item.status == ItemStatus::Completed;
@@ -90,5 +97,10 @@ pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim
 /// A turn of the format of `tags`, whose parser routes alike however the stream is cut; `style` as
 /// in [`check_cuts`].
 pub(super) fn tagged(style: u8, by_id: bool, trim: bool) -> Turn {
-    Turn::new(&binding(by_id, trim), Box::new(Tags::new(style)), settings())
+    tagged_with(style, by_id, trim, settings())
+}
+
+/// As [`tagged`], with these settings.
+pub(super) fn tagged_with(style: u8, by_id: bool, trim: bool, settings: TurnSettings) -> Turn {
+    Turn::new(&binding(by_id, trim), Box::new(Tags::new(style)), settings)
 }

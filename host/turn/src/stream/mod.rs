@@ -72,6 +72,8 @@ pub(super) struct Stream {
     ended: bool,
     /// Number of bytes that followed the stop marker.
     aside: u64,
+    /// Those bytes, if their route is to be shown.
+    aside_text: String,
 }
 
 impl Stream {
@@ -88,6 +90,7 @@ impl Stream {
             failed: None,
             ended: false,
             aside: 0,
+            aside_text: String::new(),
         }
     }
 
@@ -179,8 +182,7 @@ impl Stream {
         }
         if self.ended {
             // An engine that doesn't know the stop marker as a token writes on after it.
-            self.aside += text.len() as u64;
-            return;
+            return self.set_aside(text);
         }
         if self.fault.is_some() {
             return self.router.held.push(text);
@@ -197,6 +199,14 @@ impl Stream {
         }
         if let Err(error) = self.router.ledger.settle(route, text, out) {
             self.break_contract(error, out);
+        }
+    }
+
+    /// Takes what is no part of the turn.
+    fn set_aside(&mut self, text: &str) {
+        self.aside += text.len() as u64;
+        if self.router.ledger.shows_routes {
+            self.aside_text.push_str(text);
         }
     }
 
@@ -231,8 +241,7 @@ impl Stream {
         out: &mut TurnEvents,
     ) {
         if self.ended {
-            self.aside += literal.len() as u64;
-            return;
+            return self.set_aside(literal);
         }
         self.ask(parser, out);
         if self.router.in_string() && self.fault.is_none() {
@@ -290,7 +299,7 @@ impl Stream {
             let answer = parser.marker(index);
             self.apply(answer, out);
         } else if self.binding.stops.contains(&index) {
-            self.router.discard();
+            self.router.discard(out);
         } else {
             self.route_without_parser(out);
         }
@@ -344,7 +353,7 @@ impl Stream {
     /// the turn has failed.
     fn route_without_parser(&mut self, out: &mut TurnEvents) {
         if self.failed.is_some() {
-            self.router.discard();
+            self.router.discard(out);
         } else if self.router.ledger.items.kind() == OpenKind::Reasoning {
             self.route_held(Route::Reasoning, out);
         } else {

@@ -45,7 +45,7 @@ fn found(events: &[TurnEvent]) -> Vec<Place> {
     for event in events {
         match event {
             TurnEvent::Open(_) => (items, told) = (items + 1, 0),
-            TurnEvent::Close(_) => {}
+            TurnEvent::Close(_) | TurnEvent::Routed(_) => {}
             TurnEvent::Text(delta) => {
                 for token in &delta.tokens {
                     assert!(token.offset <= delta.len(), "{delta:?}");

@@ -11,6 +11,7 @@ mod parameters;
 mod property;
 mod replay;
 mod route;
+mod routed;
 mod stop;
 mod string_marker;
 

@@ -83,7 +83,7 @@ impl SummaryTurn {
                     self.text.push_str(&delta);
                     sampled = true;
                 }
-                TurnEvent::Text(_) => {}
+                _ => {}
             }
         }
         if sampled {
