@@ -3,6 +3,7 @@
 use super::*;
 use crate::Routed;
 use crate::oracle::tagged_with;
+use contract::Trim;
 
 const DRAFT: &str = "<c>weather:{\"a\": 1}</c>";
 
@@ -68,4 +69,15 @@ fn what_follows_the_end_of_the_turn_comes_last() {
         "</r>Hi.<end>more<r>",
         &[(Route::Drop, "</r>"), (Route::Content, "Hi."), (Route::Drop, "<end>more<r>")],
     );
+}
+
+#[test]
+fn white_space_is_left_out_as_the_settings_say() {
+    for (trim, expected) in [(None, "Hi."), (Some(Trim::default()), " Hi. \n")] {
+        let settings = TurnSettings { trim, ..settings() };
+        let (mut turn, mut out) = (tagged_with(2, false, true, settings), TurnEvents::default());
+        let _ = turn.step(&[text(" Hi. \n")], &mut out);
+        let _ = turn.finish(FinishReason::Stop, None, &mut out);
+        assert_eq!(fold(out).unwrap(), [message(expected)]);
+    }
 }
