@@ -31,12 +31,16 @@ pub(super) struct StartValues {
 #[pymethods]
 impl StartValues {
     #[new]
-    fn new(tools: Vec<ToolTuple>, prompt: String, calls: &str, options: Options) -> PyResult<Self> {
+    fn new(tools: Option<Vec<ToolTuple>>, prompt: String, calls: &str, options: Options) -> PyResult<Self> {
         let tool = |(name, is_custom, schema): &ToolTuple| {
             let kind = if *is_custom { ToolKind::Custom } else { ToolKind::Function };
             values::tool(name, kind, schema)
         };
-        let request = Request { tools: tools.iter().map(tool).collect(), options, ..Request::default() };
+        let tools = match tools {
+            Some(tools) => tools.iter().map(tool).collect(),
+            None => [values::any_tool()].into(),
+        };
+        let request = Request { tools, options, ..Request::default() };
         let calls = match calls {
             "any" => AllowedCalls::Any,
             "one" => AllowedCalls::One,
