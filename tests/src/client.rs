@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 /// Answer whose body was read to its end.
@@ -164,7 +165,17 @@ pub async fn open(address: SocketAddr, request: Request<Full<Bytes>>) -> Open {
 /// # Errors
 /// There is no answer.
 pub async fn try_open(address: SocketAddr, request: Request<Full<Bytes>>) -> anyhow::Result<Open> {
-    let stream = TcpStream::connect(address).await?;
+    open_on(TcpStream::connect(address).await?, request).await
+}
+
+/// As [`try_open`], on a connection that is open.
+///
+/// # Errors
+/// There is no answer.
+pub async fn open_on<S>(stream: S, request: Request<Full<Bytes>>) -> anyhow::Result<Open>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     #[expect(clippy::disallowed_methods, reason = "owned by the Open, which aborts it")]
     let connection = tokio::spawn(async move {

@@ -20,6 +20,7 @@ pub mod sandbox;
 pub mod server;
 pub mod socket;
 pub mod streams;
+pub mod tls;
 mod tool_lifecycle;
 pub mod tool_server;
 pub mod tool_server_http;

@@ -10,7 +10,7 @@ use mcp::McpServers;
 use model::{EngineChoice, KvCacheBytes, Model, ModelOptions, Models, SharedOptions};
 use serde_json::{Value, json};
 use server::ServerLimits;
-use server::accept::{Access, App, CorsOrigin, HostName, Keys, Named};
+use server::accept::{Access, App, CorsOrigin, HostName, Keys, Named, Tls};
 use server::http::{Server, install_metrics};
 use store::{Options, Sqlite, Store};
 use tokio::sync::oneshot;
@@ -36,6 +36,8 @@ pub struct Setup {
     pub cors_origins: Vec<CorsOrigin>,
     /// Whether clients that ask for a WebSocket are sent to HTTP.
     pub no_web_socket: bool,
+    /// TLS on the address for clients.
+    pub tls: Option<Tls>,
     /// Whether `/` is JSON for browsers, too.
     pub no_page: bool,
     /// MCP tool servers.
@@ -79,6 +81,7 @@ impl Default for Setup {
             hosts,
             cors_origins,
             no_web_socket,
+            tls: None,
             no_page,
             mcp,
             watch: false,
@@ -150,6 +153,7 @@ impl TestServer {
             hosts,
             cors_origins,
             no_web_socket,
+            tls,
             no_page,
             mcp,
             watch,
@@ -165,7 +169,8 @@ impl TestServer {
         let access =
             Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket, no_page };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
-        let mut server = Server::bind((listen, 0).into(), app).await.expect("a free port");
+        let server = Server::bind((listen, 0).into(), app).await.expect("a free port");
+        let mut server = server.with_tls(tls);
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = server.address().expect("bound");
         let (stop, stopped) = oneshot::channel();

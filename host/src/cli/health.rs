@@ -1,6 +1,7 @@
 //! `host health`: asks a running server's probe, for health checks of containers that have no shell
 //! and no other client.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub(super) struct HealthArguments {
     /// new work.
     #[arg(long)]
     live: bool,
+    /// Certificates (PEM) that the server's may be signed by [default: those of the system].
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Time for the answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout_seconds: u64,
@@ -35,11 +39,12 @@ pub(super) fn run(arguments: &HealthArguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn ask(arguments: &HealthArguments) -> anyhow::Result<ExitCode> {
-    let HealthArguments { url, live, timeout_seconds } = arguments;
+    let HealthArguments { url, live, ca, timeout_seconds } = arguments;
     let probe = url.join(if *live { "/live" } else { "/ready" })?;
     let time = Duration::from_secs(*timeout_seconds);
     let builder = Client::builder().redirect(Policy::none()).no_proxy().timeout(time);
-    let client = with_tls(builder, url.scheme() == "https", None).map_err(anyhow::Error::msg)?.build()?;
+    let client =
+        with_tls(builder, url.scheme() == "https", ca.as_deref()).map_err(anyhow::Error::msg)?.build()?;
     let failed = |reason: String| anyhow::anyhow!("{probe}: {reason}");
     let answer = client.get(probe.clone()).send().await.map_err(|error| failed(connection_words(&error)))?;
     let status = answer.status();

@@ -74,6 +74,8 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "config",
             "print_config",
             "admin_listen",
+            "tls_cert",
+            "tls_key",
             "api_keys_file",
             "allow_host",
             "cors_origin",

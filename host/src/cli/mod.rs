@@ -44,6 +44,7 @@ mod summary;
 mod table;
 mod telemetry;
 mod tips;
+mod tls;
 mod values;
 mod version;
 

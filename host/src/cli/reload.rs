@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use model::{EngineChoice, Model, Models};
 use remote::EngineList;
-use server::accept::{ApiKey, Keys, Named};
+use server::accept::{ApiKey, Identity, Keys, Named, Tls};
 use tokio::signal::unix::Signal;
 
 use super::config::{ConfigError, Parsed};
@@ -19,8 +19,8 @@ use super::{Command, one_line, parse, reason};
 /// Level of the log from which on lines are written, where neither a switch nor `RUST_LOG` says it.
 pub(super) const LEAST_LEVEL: &str = "info";
 /// Switches whose values can change while the server runs.
-const CHANGEABLE: [&str; 6] =
-    ["api_key", "api_keys_file", "allow_host", "cors_origin", "log_level", "engine"];
+const CHANGEABLE: [&str; 8] =
+    ["api_key", "api_keys_file", "allow_host", "cors_origin", "log_level", "engine", "tls_cert", "tls_key"];
 
 /// The arguments of this process, to read them and their file again.
 pub(super) struct Reload {
@@ -37,12 +37,14 @@ pub(super) struct Running {
     pub(super) models: Models,
     pub(super) keys: Keys,
     pub(super) named: Named,
+    pub(super) tls: Option<Tls>,
 }
 
 /// New values, which were checked.
 struct Change<'a> {
     keys: Vec<ApiKey>,
     engines: Vec<(&'a Model, EngineList)>,
+    tls: Option<(&'a Tls, Identity)>,
     arguments: ServeArguments,
 }
 
@@ -130,11 +132,16 @@ impl Running {
             remote.check(&list).map_err(|reason| anyhow!("--engine: {reason}"))?;
             engines.push((model, list));
         }
-        Ok(Change { keys, engines, arguments })
+        let tls = match (&self.tls, arguments.tls.identity()?) {
+            (None, None) => None,
+            (Some(tls), Some(identity)) => Some((tls, identity)),
+            _ => bail!("--tls-cert: a server with TLS, and one without, need a restart to become the other"),
+        };
+        Ok(Change { keys, engines, tls, arguments })
     }
 
     fn apply(&self, change: Change<'_>) {
-        let Change { keys, engines, arguments } = change;
+        let Change { keys, engines, tls, arguments } = change;
         let (hosts, origins) = arguments.access.named();
         // It was checked that owners share no key.
         let _ = self.keys.replace(keys);
@@ -143,6 +150,9 @@ impl Running {
             if let Some(remote) = model.remote().filter(|remote| remote.list() != list) {
                 remote.replace(list);
             }
+        }
+        if let Some((tls, identity)) = tls {
+            tls.replace(identity);
         }
         set_level(arguments.log_level, LEAST_LEVEL);
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use model::limits::PROMPT_THREADS;
 use model::{LoadProgress, Models};
-use server::accept::App;
+use server::accept::{App, Tls};
 use server::http::{Server, install_metrics};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -60,6 +60,7 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
     let exporter = arguments.telemetry.exporter()?;
     arguments.record.check(arguments.admin_listen.is_some())?;
     let access = arguments.access.access(may_change)?;
+    let tls = arguments.tls.identity()?.map(Tls::new);
     let limits = arguments.limits(access.keys.owners())?;
     let defaults = arguments.defaults(&limits, super::seal::load(arguments.seal_key.as_deref())?)?;
     let records = arguments.record.open()?;
@@ -85,14 +86,20 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
         // The digests of files are made once.
         models.iter().for_each(|model| drop(model.record_line()));
     }
-    let running = Running { models: models.clone(), keys: access.keys.clone(), named: access.named.clone() };
+    let running = Running {
+        models: models.clone(),
+        keys: access.keys.clone(),
+        named: access.named.clone(),
+        tls: tls.clone(),
+    };
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store)
         .observed(records, arguments.record.inspect);
     let app = match exporter {
         Some(exporter) => app.traced(exporter),
         None => app,
     };
-    let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app.clone());
+    let server =
+        Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app.clone()).with_tls(tls);
     Ok(ListeningServer { running, server, stored, app })
 }
 
@@ -108,7 +115,8 @@ async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> 
     let warnings = if keyed { Vec::new() } else { super::access::warn_of_public(&addresses) };
     stderr::flush();
     let mut signals = StopSignals::catch().context("can't wait for SIGTERM")?;
-    announce(&models, &stored, &addresses, app.inspects(), keyed, &warnings);
+    let scheme = if running.tls.is_some() { "https" } else { "http" };
+    announce(&models, &stored, scheme, &addresses, app.inspects(), keyed, &warnings);
     let ended = tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),

@@ -24,6 +24,7 @@ use super::models::ModelArguments;
 use super::record::RecordArguments;
 use super::store::StoreArguments;
 use super::telemetry::TelemetryArguments;
+use super::tls::TlsArguments;
 
 #[derive(clap::Args)]
 pub(super) struct ServeArguments {
@@ -59,6 +60,8 @@ pub(super) struct ServeArguments {
     /// same API keys; don't expose it.
     #[arg(long, value_name = "[HOST:]PORT")]
     pub(super) admin_listen: Option<ListenAddress>,
+    #[command(flatten)]
+    pub(super) tls: TlsArguments,
     #[command(flatten)]
     pub(super) record: RecordArguments,
     #[command(flatten)]

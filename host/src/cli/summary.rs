@@ -12,17 +12,18 @@ use net::printable::Escaped;
 /// Time for stdout to take the summary; the server serves on without it.
 const PRINT_TIME: Duration = Duration::from_secs(1);
 
-/// Prints the summary, with warnings first. An output that is closed, full or not read is no reason
+/// Prints the summary, with warnings first. The first address has this scheme, the others are `http`. An output that is closed, full or not read is no reason
 /// not to serve.
 pub(super) fn announce(
     models: &Models,
     store: &str,
+    scheme: &str,
     addresses: &[(&'static str, SocketAddr)],
     inspects: bool,
     keyed: bool,
     warnings: &[String],
 ) {
-    let text = summary(models, store, addresses, inspects, keyed, warnings);
+    let text = summary(models, store, scheme, addresses, inspects, keyed, warnings);
     let (sender, written) = sync_channel(1);
     let print = move || {
         let mut out = io::stdout();
@@ -37,6 +38,7 @@ pub(super) fn announce(
 fn summary(
     models: &Models,
     store: &str,
+    scheme: &str,
     addresses: &[(&'static str, SocketAddr)],
     inspects: bool,
     keyed: bool,
@@ -46,17 +48,19 @@ fn summary(
     let facts = models.iter().flat_map(Model::summary);
     lines.extend(facts.map(|(what, value)| format!("{what:8} {value}")));
     lines.push(format!("store    {store}"));
-    lines.extend(addresses.iter().map(|(what, address)| format!("{what:8} http://{address}")));
+    let (what, address) = addresses[0];
+    let url = format!("{scheme}://{address}");
+    lines.push(format!("{what:8} {url}"));
+    lines.extend(addresses[1..].iter().map(|(what, address)| format!("{what:8} http://{address}")));
     let admin = addresses.iter().find(|(what, _)| inspects && *what == "admin");
     lines
         .extend(admin.map(|(_, address)| {
             format!("inspect  http://{address}/inspector (of one request: ?request=ID)")
         }));
-    let (_, address) = addresses[0];
     let name = &models.first().names()[0];
     let key = if keyed { " -H 'authorization: Bearer KEY'" } else { "" };
     lines.push(format!(
-        "try      curl -N http://{address}/v1/responses{key} -H 'content-type: application/json' -d \
+        "try      curl -N {url}/v1/responses{key} -H 'content-type: application/json' -d \
          '{{\"model\": \"{name}\", \"stream\": true, \"input\": \"Who are you?\"}}'"
     ));
     lines.into_iter().fold(String::new(), |mut text, line| {

@@ -111,7 +111,7 @@ const TIPS: [(&[&str], &str); 21] = [
     ),
     (
         &["--ssl-keyfile", "--ssl-certfile", "--ssl-key-file", "--ssl-cert-file"],
-        "nothing: put a proxy with TLS in front",
+        "--tls-cert FILE --tls-key FILE",
     ),
     (&["--allowed-origins"], "--cors-origin ORIGIN"),
     (&["--api-key-file", "--api-keys"], "--api-keys-file FILE (lines NAME=KEY)"),

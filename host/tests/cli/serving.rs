@@ -204,7 +204,7 @@ impl Admin {
 /// The address of this kind in a server's summary.
 fn address_in(lines: &[String], kind: &str) -> String {
     let mut of_kind = lines.iter().filter(|line| line.starts_with(kind));
-    let address = of_kind.find_map(|line| line.split_once("http://"));
+    let address = of_kind.find_map(|line| line.split_once("://"));
     address.unwrap_or_else(|| panic!("it doesn't serve: {lines:?}")).1.to_owned()
 }
 

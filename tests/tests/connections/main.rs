@@ -11,3 +11,4 @@ mod idle;
 mod leaving;
 mod page;
 mod sockets;
+mod tls;

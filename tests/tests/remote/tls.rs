@@ -2,24 +2,15 @@
 //! refused, and the reason is named.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tests::client::get;
 use tests::fake_engine::{Action, FakeEngine, whole};
 use tests::server::Setup;
+use tests::tls::{acceptor, fixture};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 
 use crate::setup::{ask, start, text};
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/remote/fixtures/tls").join(name)
-}
 
 /// An engine, and a proxy in front of it that speaks TLS with the fixtures' certificate.
 struct TlsEngine {
@@ -56,18 +47,6 @@ impl TlsEngine {
     fn url(&self, host: &str) -> String {
         format!("https://{host}:{}", self.address.port())
     }
-}
-
-fn acceptor() -> TlsAcceptor {
-    let certificate = CertificateDer::from_pem_file(fixture("certificate.pem")).expect("a certificate");
-    let key = PrivateKeyDer::from_pem_file(fixture("key.pem")).expect("a key");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring knows them");
-    let config =
-        config.with_no_client_auth().with_single_cert(vec![certificate], key).expect("they belong together");
-    TlsAcceptor::from(Arc::new(config))
 }
 
 fn trusting(setup: &mut Setup) {

@@ -17,6 +17,7 @@ pub(crate) mod keys_file;
 pub(crate) mod named;
 pub(crate) mod origins;
 pub(crate) mod record_draft;
+pub(crate) mod tls;
 
 pub use access::Access;
 pub use app::App;
@@ -25,3 +26,4 @@ pub use keys::{ApiKey, KeyError, Keys};
 pub use keys_file::{KeysFileError, read_keys};
 pub use named::Named;
 pub use origins::{CorsOrigin, HostName};
+pub use tls::{Identity, IdentityError, Tls};

@@ -1,9 +1,10 @@
-//! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's
+//! One connection: hyper's HTTP/1.1 with limits on the head, over TLS where the server has it. It ends by the client, by the server's
 //! stop, or because the client stopped reading. A client that only ends its sending side still gets
 //! its answer; `socket` tells it from one that left. An answer may hand the connection over to
 //! another protocol, which then has its place, and the drain waits for it.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,9 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::ServiceExt;
@@ -28,6 +31,7 @@ use crate::accept::app::App;
 use crate::accept::capacity::{Admission, ConnectionPlace};
 use crate::http::answer_body::{AnswerBody, Busy};
 use crate::http::idle::Patience;
+use crate::http::own_answers::OwnAnswers;
 use crate::http::socket::{Link, Socket};
 use crate::limits::HttpLimits;
 
@@ -55,61 +59,128 @@ impl Upgrade {
 /// Number of bytes read after a refused head, so that the client reads the answer.
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
-/// Serves one connection, which has this place, to its end. The server's drain waits for `hold`,
-/// which is given back if the connection is idle when the server is told to stop: a later request
-/// on it is answered, and nothing waits for one.
+/// Serves one connection, which has this place, to its end; with `tls` after a handshake, for which
+/// a client has as long as for a head. The server's drain waits for `hold`, which is given back if
+/// the connection is idle when the server is told to stop: a later request on it is answered, and
+/// nothing waits for one.
 pub(crate) async fn serve(
     app: App,
     router: Router,
     stream: TcpStream,
+    tls: Option<TlsAcceptor>,
     place: ConnectionPlace,
-    mut hold: Option<TaskTrackerToken>,
+    hold: Option<TaskTrackerToken>,
 ) {
-    let limits = &app.limits.http;
     let disconnect = Disconnect(place.disconnect.clone());
     let link = Link::new(stream);
-    let upgrade = Upgrade::default();
-    let marks = (place.admission, disconnect.clone(), upgrade.clone());
-    let service = service(app.clone(), router, marks, Arc::clone(&link));
-    let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .half_close(true)
-        // `Waiting` has this time, and another one between requests.
-        .header_read_timeout(None)
-        .max_headers(limits.headers)
-        .max_header_size(limits.header_bytes)
-        .max_buf_size(limits.header_bytes.max(64 << 10));
-    let connection = builder.serve_connection(TokioIo::new(Socket::new(Arc::clone(&link))), service);
-    let connection = connection.with_upgrades();
-    let mut connection = std::pin::pin!(connection);
-    let mut interruptions = interruptions(&app, &disconnect, &link);
-    let result = loop {
-        tokio::select! {
-            biased;
-            result = connection.as_mut() => break result,
-            Some(interruption) = interruptions.next() => match interruption {
-                // hyper would close it at once, perhaps while a request is on its way.
-                Interruption::Stopping if link.is_idle() => drop(hold.take()),
-                Interruption::Stopping => connection.as_mut().graceful_shutdown(),
-                Interruption::Disconnected => return,
-                Interruption::Late => return tracing::debug!("the client sent nothing in time"),
-                Interruption::ClientGone => return tracing::debug!("the client left"),
-            },
-        }
+    let mut watch = Watch { link: &link, interruptions: interruptions(&app, &disconnect, &link), hold };
+    let socket = Socket::new(Arc::clone(&link));
+    let connection = Connection {
+        upgrade: Upgrade::default(),
+        is_secure: tls.is_some(),
+        router,
+        place: &place,
+        disconnect: &disconnect,
     };
-    match (result, upgrade.take()) {
-        (Err(error), _) => tracing::debug!(%error, "connection ended"),
-        (Ok(()), Some(successor)) => tokio::select! {
-            () = successor => {}
-            () = disconnect.0.cancelled() => {}
-        },
-        (Ok(()), None) => {}
+    match tls {
+        None => connection.answer(&app, socket, &mut watch).await,
+        Some(acceptor) => {
+            let handshake = std::pin::pin!(acceptor.accept(socket));
+            match watch.run(handshake, |_| {}).await {
+                Some(Ok(stream)) => connection.answer(&app, stream, &mut watch).await,
+                Some(Err(error)) => tracing::debug!(%error, "the client shook no hands"),
+                None => {}
+            }
+        }
     }
-    if link.refused_head.load(Ordering::Relaxed) {
-        tokio::select! {
-            () = link.linger(limits.rest_time, REFUSED_HEAD_REST) => {}
-            () = disconnect.0.cancelled() => {}
+}
+
+/// A connection on which requests are answered.
+struct Connection<'a> {
+    upgrade: Upgrade,
+    /// Whether its bytes are encrypted: what is no answer can't be written between them.
+    is_secure: bool,
+    router: Router,
+    place: &'a ConnectionPlace,
+    disconnect: &'a Disconnect,
+}
+
+impl Connection<'_> {
+    async fn answer<S>(self, app: &App, stream: S, watch: &mut Watch<'_>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Self { upgrade, is_secure, router, place, disconnect } = self;
+        let (limits, link) = (&app.limits.http, watch.link);
+        let marks = (place.admission, disconnect.clone(), upgrade.clone());
+        let service = service(app.clone(), router, marks, Arc::clone(link), !is_secure);
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            // A client that ends its sending side of TLS has gone: nothing tells it from one that has.
+            .half_close(!is_secure)
+            // `Waiting` has this time, and another one between requests.
+            .header_read_timeout(None)
+            .max_headers(limits.headers)
+            .max_header_size(limits.header_bytes)
+            .max_buf_size(limits.header_bytes.max(64 << 10));
+        let stream = OwnAnswers::new(stream, Arc::clone(link));
+        let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let connection = std::pin::pin!(connection);
+        let Some(result) = watch.run(connection, |connection| connection.graceful_shutdown()).await else {
+            return;
+        };
+        match (result, upgrade.take()) {
+            (Err(error), _) => tracing::debug!(%error, "connection ended"),
+            (Ok(()), Some(successor)) => tokio::select! {
+                () = successor => {}
+                () = disconnect.0.cancelled() => {}
+            },
+            (Ok(()), None) => {}
+        }
+        if link.refused_head.load(Ordering::Relaxed) {
+            tokio::select! {
+                () = link.linger(limits.rest_time, REFUSED_HEAD_REST) => {}
+                () = disconnect.0.cancelled() => {}
+            }
+        }
+    }
+}
+
+/// What can end a connection beside its client.
+struct Watch<'a> {
+    link: &'a Arc<Link>,
+    interruptions: FuturesUnordered<BoxFuture<'a, Interruption>>,
+    hold: Option<TaskTrackerToken>,
+}
+
+impl Watch<'_> {
+    /// Runs `work`, which `stop` ends soon where the server stops; `None` if the connection has to
+    /// end before.
+    async fn run<W: Future>(
+        &mut self,
+        mut work: Pin<&mut W>,
+        stop: impl Fn(Pin<&mut W>),
+    ) -> Option<W::Output> {
+        loop {
+            tokio::select! {
+                biased;
+                done = work.as_mut() => return Some(done),
+                Some(interruption) = self.interruptions.next() => match interruption {
+                    // hyper would close it at once, perhaps while a request is on its way.
+                    Interruption::Stopping if self.link.is_idle() => drop(self.hold.take()),
+                    Interruption::Stopping => stop(work.as_mut()),
+                    Interruption::Disconnected => return None,
+                    Interruption::Late => {
+                        tracing::debug!("the client sent nothing in time");
+                        return None;
+                    }
+                    Interruption::ClientGone => {
+                        tracing::debug!("the client left");
+                        return None;
+                    }
+                },
+            }
         }
     }
 }
@@ -161,18 +232,20 @@ fn patience(app: &App) -> Patience {
 }
 
 /// Service of one connection. It gives each request the connection's marks, and tells the socket
-/// when a request waits for the head of its answer. The answer to a request that comes while the
+/// when a request waits for the head of its answer, where interim answers can be written. The answer to a request that comes while the
 /// server drains is the connection's last.
 fn service(
     app: App,
     router: Router,
     (admission, disconnect, upgrade): (Admission, Disconnect, Upgrade),
     link: Arc<Link>,
+    may_write_between: bool,
 ) -> impl Service<Request<Incoming>, Response = Response<AnswerBody<Body, Busy>>, Error = Infallible, Future: Send>
 {
     service_fn(move |mut request: Request<Incoming>| {
         // HTTP/1.0 has no interim answers.
-        link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
+        let awaits_head = may_write_between && request.version() == Version::HTTP_11;
+        link.awaits_head.store(awaits_head, Ordering::Relaxed);
         request.extensions_mut().insert(disconnect.clone());
         request.extensions_mut().insert(admission);
         request.extensions_mut().insert(upgrade.clone());

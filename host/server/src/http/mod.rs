@@ -25,6 +25,7 @@ pub(crate) mod held_body;
 pub(crate) mod idle;
 pub(crate) mod methods;
 pub(crate) mod metrics;
+pub(crate) mod own_answers;
 pub(crate) mod path;
 pub(crate) mod probes;
 pub(crate) mod request_log;

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use super::{admin, connection, metrics, routes};
 use crate::accept::app::App;
 use crate::accept::capacity::ConnectionPlace;
+use crate::accept::tls::Tls;
 use crate::page::InspectorLink;
 use crate::state::background::run_claimed;
 use crate::state::store_upkeep;
@@ -18,6 +19,7 @@ use crate::state::upkeep::upkeep;
 /// A server that is bound to its addresses.
 pub struct Server {
     listener: TcpListener,
+    tls: Option<Tls>,
     admin: Option<TcpListener>,
     app: App,
 }
@@ -30,7 +32,13 @@ impl Server {
 
     /// Makes a server on listening sockets; `admin` is for the routes of operators.
     pub fn on(listener: TcpListener, admin: Option<TcpListener>, app: App) -> Self {
-        Self { listener, admin, app }
+        Self { listener, tls: None, admin, app }
+    }
+
+    /// Speaks TLS on the first address.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Tls>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Binds a second address, for the routes of operators. Returns the bound address.
@@ -53,7 +61,7 @@ impl Server {
     /// those left after it get closing events and are closed. The listeners stay open meanwhile, so
     /// that probes and clients are told; what they open doesn't prolong the drain.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, admin, app } = self;
+        let Self { listener, tls, admin, app } = self;
         metrics::register(&app.models);
         if let Some(store) = app.store.clone() {
             app.tasks.spawn(store_upkeep::run(store, app.stopping.clone()));
@@ -81,12 +89,12 @@ impl Server {
                     if let Some(stream) = ready(accepted).await
                         && let Some(place) = app.capacity.admit().await
                     {
-                        connections.serve(&router, stream, place);
+                        connections.serve(&router, stream, tls.as_ref(), place);
                     }
                 }
                 accepted = accept_admin(admin.as_ref()) => {
                     if let Some(stream) = ready(accepted).await {
-                        connections.serve(&admin_router, stream, ConnectionPlace::uncounted());
+                        connections.serve(&admin_router, stream, None, ConnectionPlace::uncounted());
                     }
                 }
                 _ = upkeep.tick() => metrics::upkeep(),
@@ -109,12 +117,13 @@ struct Connections<'a> {
 
 impl Connections<'_> {
     /// Serves a connection. The drain waits for it if it was accepted before.
-    fn serve(&mut self, router: &Router, stream: TcpStream, place: ConnectionPlace) {
+    fn serve(&mut self, router: &Router, stream: TcpStream, tls: Option<&Tls>, place: ConnectionPlace) {
         let app = self.app;
         connection::prepare(&stream, app.limits.http.send_buffer);
         let hold = (!app.stopping.is_cancelled()).then(|| app.tasks.token());
         while self.tasks.try_join_next().is_some() {}
-        self.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, place, hold));
+        let tls = tls.map(Tls::acceptor);
+        self.tasks.spawn(connection::serve(app.clone(), router.clone(), stream, tls, place, hold));
     }
 }
 

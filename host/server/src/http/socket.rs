@@ -1,9 +1,8 @@
-//! A connection's socket, as hyper reads and writes it.
+//! A connection's socket, and what the connection's task knows of it.
 //!
-//! It adds two things. The empty answers that hyper makes to heads that it can't read get an error
-//! object as their body. And a client that has only ended its sending side (half-closed) is told
-//! from one that has gone: both look like the end of the stream until something is written; then
-//! the kernel of a client that has gone answers with a reset.
+//! A client that has only ended its sending side (half-closed) is told from one that has gone: both
+//! look like the end of the stream until something is written; then the kernel of a client that has
+//! gone answers with a reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,19 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::http::head_fault;
 use crate::http::idle::Waiting;
 
 /// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets
 /// the connection.
 const INTERIM: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
-
-/// Size up to which the parts of a write are copied into one buffer, in bytes.
-const JOINED: usize = 1 << 10;
 
 /// The socket and the state that hyper's side and the connection's task share. Used by one task.
 pub(crate) struct Link {
@@ -121,51 +115,24 @@ impl Link {
     }
 }
 
-/// The socket as hyper's reader and writer.
-pub(crate) struct Socket {
-    link: Arc<Link>,
-    /// Answer sent in place of hyper's own; the bytes that are still to be written.
-    replaced: Bytes,
-    /// Buffer in which small writes of several parts are joined: that costs less than a vectored
-    /// write of the parts.
-    joined: Vec<u8>,
-}
+/// The socket as a reader and a writer.
+pub(crate) struct Socket(Arc<Link>);
 
 impl Socket {
     pub(crate) fn new(link: Arc<Link>) -> Self {
-        Self { link, replaced: Bytes::new(), joined: Vec::new() }
+        Self(link)
     }
 
-    /// Replaces an answer that hyper made by itself; false if `written` is one of this server's
-    /// answers.
-    fn replace(&mut self, written: &[u8]) -> bool {
-        let Some(answer) = head_fault::answer(written) else { return false };
-        self.link.refused_head.store(true, Ordering::Relaxed);
-        self.replaced = answer;
-        true
-    }
-
-    /// Runs `write` when the socket is writable, after the replaced answer was written.
-    fn write<W>(&mut self, cx: &mut Context<'_>, mut write: W) -> Poll<io::Result<usize>>
+    /// Runs `write` when the socket is writable.
+    fn write<W>(&self, cx: &mut Context<'_>, mut write: W) -> Poll<io::Result<usize>>
     where
         W: FnMut(&TcpStream) -> io::Result<usize>,
     {
-        ready!(self.send_replaced(cx))?;
-        self.link.flushed.store(false, Ordering::Relaxed);
-        let written =
-            ready!(retry(cx, |cx| self.link.stream.poll_write_ready(cx), || write(&self.link.stream)))?;
-        self.link.written.fetch_add(written as u64, Ordering::Relaxed);
+        let link = &self.0;
+        link.flushed.store(false, Ordering::Relaxed);
+        let written = ready!(retry(cx, |cx| link.stream.poll_write_ready(cx), || write(&link.stream)))?;
+        link.written.fetch_add(written as u64, Ordering::Relaxed);
         Poll::Ready(Ok(written))
-    }
-
-    fn send_replaced(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.replaced.has_remaining() {
-            let stream = &self.link.stream;
-            let written =
-                ready!(retry(cx, |cx| stream.poll_write_ready(cx), || stream.try_write(&self.replaced)))?;
-            self.replaced.advance(written);
-        }
-        Poll::Ready(Ok(()))
     }
 }
 
@@ -186,62 +153,41 @@ fn retry<T>(
 
 impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let stream = &self.link.stream;
+        let stream = &self.0.stream;
         let read = |stream: &TcpStream, buf: &mut ReadBuf<'_>| {
             let read = stream.try_read(buf.initialize_unfilled())?;
             buf.advance(read);
             Ok(())
         };
         ready!(retry(cx, |cx| stream.poll_read_ready(cx), || read(stream, buf)))?;
-        self.link.waiting.received();
+        self.0.waiting.received();
         Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        if self.replace(buf) {
-            return Poll::Ready(Ok(buf.len()));
-        }
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.write(cx, |stream| stream.try_write(buf))
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if let [only] = bufs
-            && self.replace(only)
-        {
-            return Poll::Ready(Ok(only.len()));
-        }
-        let size: usize = bufs.iter().map(|part| part.len()).sum();
-        if size > JOINED {
-            return self.write(cx, |stream| stream.try_write_vectored(bufs));
-        }
-        let mut joined = std::mem::take(&mut self.joined);
-        joined.clear();
-        for part in bufs {
-            joined.extend_from_slice(part);
-        }
-        let written = self.write(cx, |stream| stream.try_write(&joined));
-        self.joined = joined;
-        written
+        self.write(cx, |stream| stream.try_write_vectored(bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
         true
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.send_replaced(cx))?;
-        self.link.flushed.store(true, Ordering::Relaxed);
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.flushed.store(true, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.send_replaced(cx))?;
-        Poll::Ready(socket2::SockRef::from(&self.link.stream).shutdown(std::net::Shutdown::Write))
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(socket2::SockRef::from(&self.0.stream).shutdown(std::net::Shutdown::Write))
     }
 }
