@@ -17,7 +17,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use http::{HeaderValue, Request, Version, header};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use hyper::server::conn::http1::{self, UpgradeableConnection};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -127,7 +127,7 @@ impl Connection<'_> {
         let stream = OwnAnswers::new(stream, Arc::clone(link));
         let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let connection = std::pin::pin!(connection);
-        let Some(result) = watch.run(connection, |connection| connection.graceful_shutdown()).await else {
+        let Some(result) = watch.run(connection, UpgradeableConnection::graceful_shutdown).await else {
             return;
         };
         match (result, upgrade.take()) {
