@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Counts what calls of plain tools (not strict, `tool_choice: auto`) come out as, with and without the envelope.
 
-    tests/agents/calls.py [--prompts 500] [--temperature 1.0 1.6] [--tools 2 40] [--model FILE --serve "SWITCHES"]
+    tests/agents/calls.py [--prompts 500] [--temperature 1.0 1.6] [--tools 2 40] [--width 1 4 16 64] [--serve "--model FILE"]
 
 Starts the server twice on the embedded model, or on the model given, with `--tool-calls free` and with the default, asks both the same prompts with
 the same seeds, and prints a row for each: calls, names that aren't declared, arguments that are no JSON object, answers that aren't completed,
-statuses from 500 on, answers without a call, and tokens a second.
+statuses from 500 on, answers without a call, tokens a second, and masks that were late.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -96,6 +97,12 @@ def count(url, prompts, temperature, tools, width):
     return row, tokens / took
 
 
+def late_masks(url):
+    with urllib.request.urlopen(f"{url}/metrics") as metrics:
+        lines = metrics.read().decode().splitlines()
+    return int(sum(float(line.split()[-1]) for line in lines if line.startswith("sluice_late_masks_total")))
+
+
 def serve(switches, port):
     command = [HOST, "serve", "--listen", f"127.0.0.1:{port}", "--served-model-name", "m", "--store", "none", *switches]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -114,21 +121,21 @@ def main():
     parser.add_argument("--prompts", type=int, default=500)
     parser.add_argument("--temperature", type=float, nargs="+", default=[1.0, 1.6])
     parser.add_argument("--tools", type=int, nargs="+", default=[2, 40])
-    parser.add_argument("--width", type=int, default=16, help="requests at a time")
+    parser.add_argument("--width", type=int, nargs="+", default=[16], help="requests at a time")
     parser.add_argument("--port", type=int, default=8431)
     parser.add_argument("--serve", default="", help="further switches of the server, e.g. --model FILE")
     arguments = parser.parse_args()
     is_held = True
-    print(f"{'tools':>5} {'temp.':>5} {'form':>9} {'calls':>6} {'undeclared':>10} {'no object':>9} {'cut off':>8} {'errors':>6} {'texts':>6} {'tokens/s':>9}")
+    print(f"{'tools':>5} {'temp.':>5} {'width':>5} {'form':>9} {'calls':>6} {'undeclared':>10} {'no object':>9} {'cut off':>8} {'errors':>6} {'texts':>6} {'tokens/s':>9} {'late':>6}")
     for at, form in enumerate(["free", "envelope"]):
         server, url = serve([*arguments.serve.split(), "--tool-calls", form], arguments.port + at)
         try:
-            for tools in arguments.tools:
-                for temperature in arguments.temperature:
-                    row, speed = count(url, arguments.prompts, temperature, tools, arguments.width)
-                    values = list(row.values())
-                    print(f"{tools:>5} {temperature:>5} {form:>9} {values[0]:>6} {values[1]:>10} {values[2]:>9} {values[3]:>8} {values[4]:>6} {values[5]:>6} {speed:>9.1f}", flush=True)
-                    is_held &= form == "free" or row["undeclared"] + row["no object"] + row["errors"] == 0
+            for tools, temperature, width in itertools.product(arguments.tools, arguments.temperature, arguments.width):
+                before = late_masks(url)
+                row, speed = count(url, arguments.prompts, temperature, tools, width)
+                values, late = list(row.values()), late_masks(url) - before
+                print(f"{tools:>5} {temperature:>5} {width:>5} {form:>9} {values[0]:>6} {values[1]:>10} {values[2]:>9} {values[3]:>8} {values[4]:>6} {values[5]:>6} {speed:>9.1f} {late:>6}", flush=True)
+                is_held &= form == "free" or row["undeclared"] + row["no object"] + row["errors"] == 0
         finally:
             server.terminate()
             server.wait()

@@ -17,6 +17,7 @@ use super::seal::Seal;
 use crate::agent::{Clearing, Compaction, DEFAULT_PROMPT, Hosted};
 use crate::limits::RequestLimits;
 use accounts::Principal;
+use grammar::ToolChoice;
 use mcp::McpServers;
 use model::{Job, Model};
 
@@ -54,6 +55,23 @@ pub struct ApiRequest {
     pub warnings: Vec<String>,
     /// Makes the answer of the turn's events.
     pub machine: Box<dyn Machine>,
+}
+
+impl ApiRequest {
+    /// The request for `model`, with lines on what that doesn't follow. A call of a tool of the server
+    /// is left to a model that can't be held to it.
+    #[must_use]
+    pub fn for_model(mut self, model: &Model) -> Self {
+        if let Some(hosted) = self.hosted.as_mut().filter(|hosted| hosted.forced.is_some())
+            && let Err(why) = model.can_force_calls(&self.job)
+        {
+            hosted.forced = None;
+            self.job.demand.tool_choice = ToolChoice::Auto;
+            self.warnings.push(format!("tool_choice ignored: {why}"));
+        }
+        self.warnings.extend(model.warnings(&self.job));
+        self
+    }
 }
 
 /// How a protocol reads a body. Each protocol's `read` is one of these.

@@ -18,12 +18,14 @@ use mask::MaskStart;
 const STEP: Duration = Duration::from_millis(10);
 /// Numbers of sequences that run together.
 const SEQUENCES: [usize; 4] = [1, 16, 64, 256];
+/// The same, of answers that may call plain tools.
+const OF_PLAIN_TOOLS: [usize; 4] = [1, 4, 16, 64];
 const BLOCK: usize = 16;
 
-/// Constrained answer: its mask at the start, and its tokens up to the stop.
+/// Answer: its mask at the start, if it is constrained, and its tokens up to the stop.
 #[derive(Clone)]
 pub(crate) struct Answer {
-    pub(crate) start: Arc<MaskStart>,
+    pub(crate) start: Option<Arc<MaskStart>>,
     pub(crate) ids: Arc<[u32]>,
 }
 
@@ -34,21 +36,40 @@ pub(crate) fn print(vocab: usize, fresh: impl Fn() -> Vec<Answer>) {
         "\nmasks of sequences that run together, {} ms a step; the first of each grammar fills its lexer\n",
         STEP.as_millis()
     );
-    println!(
-        "{:<12}{:>10}{:>8}{:>8}{:>12}{:>8}{:>8}{:>12}",
-        "grammars", "sequences", "tokens", "late", "of tokens", "steps", "least", "ms a step"
-    );
+    print_head("grammars");
     let grammars = fresh().len();
     for count in [1, grammars] {
         for sequences in SEQUENCES {
             if sequences >= count {
-                together(vocab, &fresh()[..count], sequences);
+                together(&count.to_string(), vocab, &fresh()[..count], sequences);
             }
         }
     }
 }
 
-fn together(vocab: usize, answers: &[Answer], sequences: usize) {
+/// Prints the figures of answers that may call plain tools, beside the same answers without a mask.
+/// `fresh` returns them by name, with grammars that no sequence has used yet.
+pub(crate) fn print_plain(vocab: usize, fresh: impl Fn() -> Vec<(&'static str, Answer)>) {
+    println!("\nthe same, of answers that may call plain tools, in their envelope and free\n");
+    print_head("tools");
+    for (at, (name, _)) in fresh().into_iter().enumerate() {
+        let name = name.trim_start_matches("prose, ").trim_end_matches(" plain tools");
+        for sequences in OF_PLAIN_TOOLS {
+            let answer = fresh().swap_remove(at).1;
+            together(&format!("{name}, free"), vocab, &[Answer { start: None, ..answer.clone() }], sequences);
+            together(name, vocab, &[answer], sequences);
+        }
+    }
+}
+
+fn print_head(first: &str) {
+    println!(
+        "{first:<12}{:>10}{:>8}{:>8}{:>12}{:>8}{:>8}{:>12}{:>10}",
+        "sequences", "tokens", "late", "of tokens", "steps", "least", "ms a step", "tokens/s"
+    );
+}
+
+fn together(name: &str, vocab: usize, answers: &[Answer], sequences: usize) {
     let engine = LocalEngine::start(Box::new(SlowRunner::new(vocab, answers, sequences)), options(sequences));
     let asked: Vec<_> = (0..sequences).map(|at| at % answers.len()).collect();
     let began = Instant::now();
@@ -63,12 +84,12 @@ fn together(vocab: usize, answers: &[Answer], sequences: usize) {
     let tokens: usize = asked.iter().map(|&answer| answers[answer].ids.len()).sum();
     let least = answers.iter().map(|answer| answer.ids.len()).max().unwrap_or(0);
     println!(
-        "{:<12}{sequences:>10}{tokens:>8}{:>8}{:>11.2}%{:>8}{least:>8}{:>12.2}",
-        answers.len(),
+        "{name:<12}{sequences:>10}{tokens:>8}{:>8}{:>11.2}%{:>8}{least:>8}{:>12.2}{:>10.0}",
         stats.late_masks,
         100.0 * stats.late_masks as f64 / tokens as f64,
         stats.steps,
         took.as_secs_f64() * 1e3 / stats.steps as f64,
+        tokens as f64 / took.as_secs_f64(),
     );
 }
 
@@ -87,7 +108,7 @@ async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
     let prompt = [u32::try_from(number).expect("few")];
     let request = GenerationRequest {
         stop_ids: Arc::from([stop]),
-        mask: Some(Box::new(answer.start.mask())),
+        mask: answer.start.as_ref().map(|start| Box::new(start.mask()) as _),
         ..GenerationRequest::greedy(prompt, answer.ids.len(), 16)
     };
     let mut generation = engine.submit(request).expect("a request that is taken");

@@ -125,9 +125,26 @@ impl Bench {
         let answer = |case: &Case| {
             let compiled = compile(&grammars, &self.grammar(case)).expect("a grammar that compiles");
             let start = compiled.start(&self.opening(), &self.stops).expect("an opening of the grammar");
-            Answer { start: Arc::new(start), ids: self.ids(&case.text).into() }
+            Answer { start: Some(Arc::new(start)), ids: self.ids(&case.text).into() }
         };
         cases.iter().map(answer).collect()
+    }
+
+    /// Prints what the first request after a start costs: the vocabulary made ready, its grammar
+    /// compiled, and the first mask.
+    fn print_first(&self, case: &Case) {
+        let (grammar, began) = (self.grammar(case), process_cpu_time());
+        let grammars = grammars(&self.tokenizer);
+        let compiled = compile(&grammars, &grammar).expect("a grammar that compiles");
+        let start = compiled.start(&self.opening(), &self.stops).expect("an opening of the grammar");
+        Costs::default().walk(start.mask(), &self.ids(&case.text)[..1], self.tokenizer.vocab_size());
+        println!(
+            "first request after a start, {}: {:.0} ms of all threads, {:.1} KiB of grammar, {} KiB held",
+            case.name,
+            microseconds(process_cpu_time().saturating_sub(began)) / 1e3,
+            grammar.len() as f64 / 1024.0,
+            grammars.held_bytes() / 1024,
+        );
     }
 
     fn walk(&self, start: &MaskStart, ids: &[u32], sequences: usize) -> Costs {
@@ -184,6 +201,10 @@ fn main() {
         bench.tokenizer.vocab_size(),
         microseconds(ready) / 1e3
     );
+    let cases = cases::all();
+    for case in cases.iter().filter(|case| case.name.ends_with("plain tools")) {
+        bench.print_first(case);
+    }
     println!(
         "the first sequence of a grammar fills its lexer; the columns behind it are of the next {SEQUENCES}\n"
     );
@@ -206,7 +227,6 @@ fn main() {
     );
     println!("{:<34}{:>7}{:>9}{:>8}{:>7}{:>7}{:>9}", "", "", "ms", "µs", "µs", "", "µs per token");
     let mut exports = Vec::new();
-    let cases = cases::all();
     for case in &cases {
         let row = bench.measure(case.name.to_owned(), bench.grammar(case), &bench.opening(), &case.text);
         row.print();
@@ -218,6 +238,11 @@ fn main() {
         }
     }
     late::print(bench.tokenizer.vocab_size(), || bench.answers(&cases));
+    late::print_plain(bench.tokenizer.vocab_size(), || {
+        let answers = bench.answers(&cases).into_iter().zip(&cases);
+        let named = answers.map(|(answer, case)| (case.name, answer));
+        named.filter(|(name, _)| name.ends_with("plain tools")).collect()
+    });
     if let Some(file) = std::env::var_os("CONSTRAINTS_OUT") {
         std::fs::write(file, Value::Array(exports).to_string()).expect("the cases can be written");
     }

@@ -183,3 +183,12 @@ def test_without_a_server_that_searches_a_search_is_refused_or_left_out(replay):
     asks = {**request("", [{"role": "user", "content": "steps one"}]), "tools": [TOOL, other]}
     answer = client.messages.with_raw_response.create(**asks)
     assert "web_search_20250305 ignored" in answer.headers["x-sluice-warning"]
+
+
+def test_a_search_that_the_sdk_demands_is_made_by_the_model_itself(tmp_path):
+    server = searching(tmp_path)
+    asks = request("weather", max_uses=1) | {"tool_choice": {"type": "tool", "name": "web_search"}}
+    message = client_of(server).messages.create(**asks)
+    assert message.content[0].type == "server_tool_use"
+    assert message.usage.server_tool_use.web_search_requests == 1
+    server.stop()

@@ -8,8 +8,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use contract::ToolKind;
 use engine::{MaskError, TokenMask};
-use grammar::{Demand, MarkerTokens, TextGrammar};
+use grammar::{CallForm, Demand, MarkerTokens, TextGrammar, ToolDefinition};
 use mask::{Grammars, MaskStart};
 use prompt::Tokenizer;
 use seeded::SplitMix64;
@@ -260,6 +261,37 @@ fn larks() -> Vec<(&'static str, Demand)> {
     ]
 }
 
+/// Plain tools, which a request has by the hundred without asking for anything.
+fn envelopes() -> Vec<(&'static str, Demand)> {
+    let tools = |count: usize, name: &dyn Fn(usize) -> String, schema: &Value| {
+        let tool = |at| ToolDefinition {
+            name: name(at),
+            kind: ToolKind::Function,
+            schema: schema.to_string(),
+            strict: false,
+            grammar: None,
+        };
+        Demand {
+            tools: (0..count).map(tool).collect(),
+            parallel_tool_calls: true,
+            call_form: CallForm::Envelope,
+            ..Demand::default()
+        }
+    };
+    let any = json!({"type": "object"});
+    let wide = object((0..64).map(|at| (format!("key_{at}"), json!({}))));
+    let alike = |at: usize| format!("{}{at:04}", "n".repeat(250));
+    let unlike = |at: usize| format!("{at:04}{}", "n".repeat(250));
+    let long = |at: usize| format!("{at:04}{}", "n".repeat(1020));
+    vec![
+        ("40 tools", tools(40, &|at| format!("tool_{at}"), &any)),
+        ("512 tools of 64 keys", tools(512, &|at| format!("tool_{at}"), &wide)),
+        ("1,024 names of 254 bytes that begin alike", tools(1024, &alike, &any)),
+        ("1,024 names of 254 bytes that end alike", tools(1024, &unlike, &any)),
+        ("1,024 names of 1,024 bytes", tools(1024, &long, &any)),
+    ]
+}
+
 /// Tries all requests: those in neither list must be followed. With another vocabulary than the
 /// embedded one the results may differ, so they aren't checked.
 fn check_all(requests: Vec<(&'static str, Demand)>, refused: &[(&str, &str)], stopped: &[&str]) {
@@ -308,4 +340,13 @@ fn hostile_grammars_are_bounded() {
         ("a long regular expression", "compiling it takes too much memory"),
     ];
     check_all(larks(), &refused, &["900 rules that begin alike"]);
+}
+
+#[test]
+fn hostile_envelopes_are_bounded() {
+    let refused = [
+        ("512 tools of 64 keys", "compiling it takes too long"),
+        ("1,024 names of 1,024 bytes", "has to have 1 to 256 bytes"),
+    ];
+    check_all(envelopes(), &refused, &[]);
 }

@@ -9,6 +9,7 @@ mod masks;
 mod notations;
 mod oracle;
 mod play;
+mod recorded;
 mod requests;
 mod schemas;
 mod tables;

@@ -95,6 +95,15 @@ async fn no_request_fails_for_an_envelope_that_nobody_asked_for() {
     let many: Vec<Value> = names.iter().map(|name| tool(name, &any)).collect();
     let keys: serde_json::Map<_, _> = (0..3000).map(|key| (format!("k{key}"), json!({}))).collect();
     let wide = json!({ "type": "object", "properties": keys, "additionalProperties": false });
+    // Names beyond those of any client are refused before a grammar is made of them.
+    let long = tool(&"n".repeat(1024), &any);
+    for (tools, what) in
+        [(json!(vec![long.clone(); 1024]), "at most 512 tools"), (json!([long]), "128 characters")]
+    {
+        let answer = post(server.address, "/v1/chat/completions", &body("Hi", &tools)).await;
+        let message = answer.json()["error"]["message"].as_str().expect("a text").to_owned();
+        assert!(answer.status == 400 && message.contains(what), "{message:.300}");
+    }
     let unusable = json!({ "type": "object", "properties": { "a": { "pattern": "a?".repeat(9000) } } });
     for tools in [
         json!(many),

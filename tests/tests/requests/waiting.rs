@@ -118,6 +118,57 @@ async fn drafts_change_no_answer_and_are_counted() {
     assert!(none == 0.0 && accepted > 5.0, "{accepted} tokens were accepted");
 }
 
+/// Calls and texts of requests with plain tools, and of one that has to call, each with its number of tokens; how many
+/// drafted tokens were accepted; and the engine's steps.
+async fn answers_with_tools(name: &str, speculation: SpeculationOptions) -> (Vec<Value>, f64, u64) {
+    let mut setup = Setup::default();
+    setup.model.served_names = vec![name.to_owned()];
+    setup.model.speculation = speculation;
+    let server = TestServer::start(setup).await;
+    let tool = |at: usize| {
+        let parameters =
+            json!({ "type": "object", "properties": { "city": {} }, "additionalProperties": false });
+        json!({ "type": "function", "function": { "name": format!("find_weather_of_a_city_{at}"), "parameters": parameters } })
+    };
+    let mut answers = Vec::new();
+    for (tools, temperature, choice) in
+        [(2, 0.0, "auto"), (2, 1.0, "auto"), (40, 0.0, "auto"), (40, 1.0, "auto"), (40, 1.0, "required")]
+    {
+        for seed in 0..6 {
+            let body = json!({
+                "model": name, "max_completion_tokens": 150, "temperature": temperature, "seed": seed, "tool_choice": choice,
+                "messages": [{ "role": "user", "content": "What is the weather in Baden, Baden, Baden and Baden?" }],
+                "tools": (0..tools).map(tool).collect::<Vec<_>>(),
+            });
+            let answer = post(server.address, "/v1/chat/completions", &body).await.json();
+            let choice = &answer["choices"][0];
+            let calls = choice["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
+            let calls: Vec<Value> = calls.iter().map(|call| call["function"].clone()).collect();
+            answers.push(json!([
+                calls,
+                choice["message"]["content"],
+                choice["finish_reason"],
+                answer["usage"]["completion_tokens"]
+            ]));
+        }
+    }
+    let accepted = format!(r#"sluice_spec_decode_num_accepted_tokens_total{{model_name="{name}"}}"#);
+    let accepted = metric(server.address, &accepted).await;
+    let steps = server.model.engine_stats().steps;
+    server.stop().await;
+    (answers, accepted, steps)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drafts_change_no_call_in_its_envelope_and_save_steps() {
+    let (plain, none, steps) = answers_with_tools("undrafted_calls", SpeculationOptions::OFF).await;
+    let (drafted, accepted, fewer) = answers_with_tools("drafted_calls", SpeculationOptions::default()).await;
+    assert_eq!(drafted, plain);
+    assert!(plain.iter().any(|answer| answer[0] != json!([])), "nothing was called");
+    assert!(none == 0.0 && accepted > 5.0, "{accepted} tokens were accepted");
+    assert!(fewer < steps, "{fewer} steps with drafts, {steps} without");
+}
+
 /// A template that takes its time for a short prompt holds nobody else up but once: from then on its prompts
 /// are made elsewhere. The runtime's only thread answers the others.
 #[tokio::test]

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use super::calls::Calls;
 use super::compaction::{Occasion, Summary, SummaryTurn, compact, keep};
 use super::event::{AnswerEvent, ServerEvent};
-use super::hosted::Hosted;
+use super::hosted::{ForcedTool, Hosted, HostedToolKind};
 use super::listing::Listing;
 use super::search::NOTHING_FOUND;
 use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
@@ -120,7 +120,10 @@ impl AgentLoop {
                     return Some(self.end(TurnEnd::Failed(failure)));
                 }
                 Some(event) => out.extend(event.map(AnswerEvent::Server)),
-                None => self.listed(out),
+                None => {
+                    let missing = self.listed(out)?;
+                    return Some(self.end(TurnEnd::Failed(missing)));
+                }
             },
             Stage::Starting(starting) => match starting.await {
                 Ok(turn) => self.stage = Stage::Turn(Box::new(turn)),
@@ -192,7 +195,7 @@ impl AgentLoop {
         if self.job.demand.tool_choice == ToolChoice::None {
             // Only approved calls can run.
             tools.retain(|tools| self.hosted.approved.iter().any(|call| call.server == tools.server.label()));
-        } else if self.model.describes_builtin_tools() {
+        } else if self.template_describes_tools() {
             let names = builtin_names(&tools);
             self.job.template_arguments.push(("builtin_tools".to_owned(), names.into()));
         }
@@ -201,15 +204,34 @@ impl AgentLoop {
         self.stage = Stage::Listing(listing);
     }
 
-    /// All lists have come: shows the tools to the model, and runs the approved calls.
-    fn listed(&mut self, out: &mut Vec<AnswerEvent>) {
+    /// Whether the chat template describes built-in tools itself. One that has to be called is declared
+    /// as a function, since a grammar has declared tools only.
+    fn template_describes_tools(&self) -> bool {
+        let is_forced = |forced: &ForcedTool| forced.kind != HostedToolKind::Mcp;
+        self.model.describes_builtin_tools() && !self.hosted.forced.as_ref().is_some_and(is_forced)
+    }
+
+    /// All lists have come: shows the tools to the model, and runs the approved calls. Returns the
+    /// failure if the tool that has to be called isn't there.
+    fn listed(&mut self, out: &mut Vec<AnswerEvent>) -> Option<TurnFailure> {
         let Stage::Listing(listing) = std::mem::replace(&mut self.stage, Stage::Calling(After::Approved))
         else {
-            return;
+            return None;
         };
-        let builtin = self.model.describes_builtin_tools();
+        let builtin = self.template_describes_tools();
+        let forced = self.hosted.forced.take();
         for (hosted, tools) in listing.into_answers() {
-            self.toolbox.add(&hosted, &tools, builtin, &mut self.job);
+            self.toolbox.add(&hosted, &tools, builtin, forced.as_ref(), &mut self.job);
+        }
+        if let Some(ForcedTool { server, name, .. }) = forced {
+            let Some(name) = self.toolbox.take_forced() else {
+                let (name, server) = (printable(&name), printable(&server));
+                let message = format!(
+                    "a call of {name} is demanded, and the tool server {server} doesn't list that tool"
+                );
+                return Some(TurnFailure { code: "invalid_prompt", message });
+            };
+            self.job.demand.tool_choice = ToolChoice::Named(name);
         }
         if self.job.demand.tool_choice == ToolChoice::None {
             self.job.conversation.tools.clear();
@@ -224,6 +246,7 @@ impl AgentLoop {
                 }
             }
         }
+        None
     }
 
     /// Goes on after all calls have ended: starts the next turn, or ends the answer.

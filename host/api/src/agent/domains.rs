@@ -12,6 +12,11 @@ const PARAMETERS: [[&str; 2]; 3] = [
     ["includeDomains", "excludeDomains"],
 ];
 
+/// Most bytes of a domain with its path, of its host, and of a part of that between dots.
+const LONGEST: usize = 2048;
+const LONGEST_HOST: usize = 253;
+const LONGEST_LABEL: usize = 63;
+
 /// Which pages a search may find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Domains {
@@ -41,16 +46,22 @@ impl Domain {
     /// Says what is expected.
     pub(crate) fn parse(written: &str) -> Result<Self, &'static str> {
         const EXPECTED: &str = "expected a domain such as \"example.com\" or \"example.com/blog\", with at most one * in its path";
+        if written.len() > LONGEST {
+            return Err("a domain with its path has at most 2,048 bytes");
+        }
         let schemes = ["https://", "http://"];
         let bare = schemes.iter().find_map(|scheme| written.strip_prefix(scheme)).unwrap_or(written);
         let (host, path) = bare.split_at(bare.find('/').unwrap_or(bare.len()));
-        let is_plain =
-            !host.is_empty() && !host.contains(['@', ':', '*', '\\']) && path.matches('*').count() <= 1;
+        let is_odd = |c: char| c.is_whitespace() || c.is_control() || "@:*\\".contains(c);
+        let is_plain = !host.is_empty()
+            && !host.contains(is_odd)
+            && !path.contains(|c: char| c.is_whitespace() || c.is_control())
+            && path.matches('*').count() <= 1;
         let url = Url::parse(&format!("https://{bare}"))
             .ok()
             .filter(|url| is_plain && url.query().is_none() && url.fragment().is_none());
         let url = url.ok_or(EXPECTED)?;
-        let host = url.host_str().map(bare_host).filter(|host| !host.is_empty()).ok_or(EXPECTED)?;
+        let host = url.host_str().map(bare_host).filter(|host| is_host(host)).ok_or(EXPECTED)?;
         let (path, behind) = match url.path().split_once('*') {
             Some((path, behind)) => (path, Some(behind.trim_end_matches('/').to_owned())),
             None => (url.path().trim_end_matches('/'), None),
@@ -78,6 +89,12 @@ impl Domain {
             }
         }
     }
+}
+
+/// Whether a host has the form of one, which no URL demands.
+fn is_host(host: &str) -> bool {
+    let is_label = |label: &str| (1..=LONGEST_LABEL).contains(&label.len());
+    host.len() <= LONGEST_HOST && host.split('.').all(is_label)
 }
 
 /// A host without the dot at its end, which says that it is whole.
@@ -199,8 +216,25 @@ mod tests {
             "/a",
             ".",
             "ftp://example.com",
+            "..",
+            ".com",
+            "a..b",
+            "exam\nple.com",
+            " example.com",
+            "example.com\t",
+            "example.com/a b",
+            "[::1]",
+            "xn--\u{7f}.com",
+            "a%00b.com",
+            "example.com%2fb",
+            &format!("{}.com", "a".repeat(64)),
+            &"a.".repeat(128),
+            &format!("example.com/{}", "a".repeat(2048)),
         ] {
-            assert!(Domain::parse(wrong).is_err(), "{wrong}");
+            assert!(Domain::parse(wrong).is_err(), "{wrong:?}");
+        }
+        for right in ["localhost", "example.com.", "xn--mnchen-3ya.example", &"a.".repeat(126), "10.0.0.1"] {
+            assert!(Domain::parse(right).is_ok(), "{right:?}");
         }
     }
 

@@ -19,6 +19,35 @@ pub struct Hosted {
     pub search: Option<ToolSearch>,
     /// Calls of earlier answers that the client has approved; they run first.
     pub approved: Vec<Approved>,
+    /// The tool that the first turn has to call, if there is one.
+    pub forced: Option<ForcedTool>,
+}
+
+/// A tool of the server that has to be called. What the model calls it is known when the tools are
+/// listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForcedTool {
+    /// Kind of the server's tools.
+    pub kind: HostedToolKind,
+    /// The server's label.
+    pub server: String,
+    /// Name of the tool on its server.
+    pub name: String,
+}
+
+impl Hosted {
+    /// Has the first turn call the tool `name` of the tools of `kind`, of the server `label` if one is
+    /// named. Nothing is forced where the request has no such tools.
+    pub(crate) fn force(&mut self, kind: HostedToolKind, label: Option<&str>, name: &str) {
+        let is_meant = |tools: &&HostedTools| {
+            tools.kind == kind && label.is_none_or(|label| tools.server.label() == label)
+        };
+        self.forced = self.tools.iter().find(is_meant).map(|tools| ForcedTool {
+            kind,
+            server: tools.server.label().to_owned(),
+            name: name.to_owned(),
+        });
+    }
 }
 
 /// A tool server of a request.

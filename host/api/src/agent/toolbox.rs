@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::event::{AnswerEvent, CallKind, Called, Consent, ServerEvent};
-use super::hosted::{Approved, HostedToolKind, HostedTools};
+use super::hosted::{Approved, ForcedTool, HostedToolKind, HostedTools};
 use super::route::{Route, WebLimit};
 use contract::{Payload, ToolKind};
 use grammar::ToolDefinition;
@@ -20,6 +20,10 @@ use prompt::ToolDeclaration;
 
 /// Name by which the model knows the search of the web.
 pub(crate) const BROWSER_SEARCH: &str = "browser.search";
+/// Name of the search on its server.
+pub(crate) const WEB_SEARCH: &str = "search";
+/// Name of the code interpreter, on its server and for the model.
+pub(crate) const PYTHON: &str = "python";
 
 /// Error of an approved call whose tool no longer exists.
 pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
@@ -34,6 +38,8 @@ pub(super) struct Toolbox {
     allowed: HashMap<(String, String), Route>,
     /// Whether the server searches tools for the model.
     pub(super) searches: bool,
+    /// What the model calls the tool that it has to call, if that is among the tools.
+    forced: Option<String>,
 }
 
 impl Toolbox {
@@ -42,9 +48,17 @@ impl Toolbox {
         Self { searches, ..Self::default() }
     }
 
-    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin`
-    /// says that the model's template describes the built-in tools by itself.
-    pub(super) fn add(&mut self, hosted: &HostedTools, listed: &[McpTool], builtin: bool, job: &mut Job) {
+    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model, which has to
+    /// call the `forced` one. `builtin` says that the model's template describes the built-in tools by
+    /// itself.
+    pub(super) fn add(
+        &mut self,
+        hosted: &HostedTools,
+        listed: &[McpTool],
+        builtin: bool,
+        forced: Option<&ForcedTool>,
+        job: &mut Job,
+    ) {
         for tool in listed {
             let allowed = hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
             let allowed = allowed && !hosted.denied.contains(&tool.name);
@@ -73,9 +87,20 @@ impl Toolbox {
             if can_run && !(builtin && kind != CallKind::Mcp) {
                 declare(&name, tool, job);
             }
+            let is_forced = |forced: &ForcedTool| {
+                (forced.kind, forced.server.as_str(), &forced.name) == (hosted.kind, label, &tool.name)
+            };
+            if forced.is_some_and(is_forced) {
+                self.forced = Some(name.clone());
+            }
             self.routes.entry(full).or_insert_with(|| route.clone());
             self.routes.insert(name, route);
         }
+    }
+
+    /// What the model calls the tool that it has to call.
+    pub(super) fn take_forced(&mut self) -> Option<String> {
+        self.forced.take()
     }
 
     /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if
@@ -116,10 +141,10 @@ impl Toolbox {
 fn shown_as(kind: HostedToolKind, name: &str) -> Option<(&str, CallKind)> {
     match (kind, name) {
         (HostedToolKind::Mcp, name) => Some((name, CallKind::Mcp)),
-        (HostedToolKind::WebSearch, "search") => Some((BROWSER_SEARCH, CallKind::Search)),
+        (HostedToolKind::WebSearch, WEB_SEARCH) => Some((BROWSER_SEARCH, CallKind::Search)),
         (HostedToolKind::WebSearch, "open") => Some(("browser.open", CallKind::OpenPage)),
         (HostedToolKind::WebSearch, "find") => Some(("browser.find", CallKind::FindInPage)),
-        (HostedToolKind::CodeInterpreter, "python") => Some(("python", CallKind::Code { raw: false })),
+        (HostedToolKind::CodeInterpreter, PYTHON) => Some((PYTHON, CallKind::Code { raw: false })),
         _ => None,
     }
 }

@@ -3,10 +3,10 @@
 
 use super::fields::WEB_SEARCH;
 use super::{fields, known_tools, search};
-use crate::agent::{Hosted, HostedToolKind, HostedTools};
+use crate::agent::{self, Hosted, HostedToolKind, HostedTools};
 use crate::error::ApiError;
 use crate::json::JsonObject;
-use crate::tools::{TOOLS, domains};
+use crate::tools::{TOOLS, ToolChoiceField, domains};
 use crate::warnings::Warnings;
 use mcp::{Approval, McpServers, RequestServerError, UrlError};
 use net::printable::printable;
@@ -76,6 +76,14 @@ pub(super) fn read(
         }
     }
     Ok((!hosted.tools.is_empty()).then_some(hosted))
+}
+
+/// The choice among the client's tools, once that of the search of the web is noted.
+pub(super) fn forced(hosted: &mut Hosted, choice: ToolChoiceField) -> ToolChoiceField {
+    if choice == ToolChoiceField::Named(WEB_SEARCH.to_owned()) {
+        hosted.force(HostedToolKind::WebSearch, None, agent::WEB_SEARCH);
+    }
+    if hosted.forced.is_some() { ToolChoiceField::Required } else { choice }
 }
 
 /// Whether tools of this type are the server's.

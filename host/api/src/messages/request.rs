@@ -3,13 +3,13 @@
 
 use super::blocks::Reader;
 use super::context_edits::{self, ContextEdits};
-use super::fields::{self, WEB_SEARCH};
+use super::fields;
 use super::hosted;
 use super::machine::MessagesMachine;
 use super::thread;
 use super::tools::{Declared, WantedCalls};
 use super::{input, tools};
-use crate::agent::{Clearing, Compaction, Hosted, HostedToolKind};
+use crate::agent::{Clearing, Compaction, Hosted};
 use crate::error::ApiError;
 use crate::format::{self, AnswerFormat, Naming};
 use crate::ids::{Clock, Ids};
@@ -17,7 +17,7 @@ use crate::json::JsonObject;
 use crate::options;
 use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
 use crate::seal::Seal;
-use crate::tools::{ToolBounds, ToolChoiceField};
+use crate::tools::ToolBounds;
 use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job};
@@ -111,8 +111,11 @@ fn prompt(body: &JsonObject<'_>, defaults: &Defaults) -> Result<Prompt, ApiError
     let reader = Reader { warnings: &mut warnings, deferred: &mut deferred };
     let messages = input::messages(body, defaults, reader)?;
     client_tools.tools.extend(deferred.into_found());
-    let hosted = hosted::read(body, &defaults.mcp, &mut warnings)?;
-    let choice = offered(choice, hosted.as_ref(), &mut warnings);
+    let mut hosted = hosted::read(body, &defaults.mcp, &mut warnings)?;
+    let choice = match &mut hosted {
+        Some(hosted) => hosted::forced(hosted, choice),
+        None => choice,
+    };
     let tool_choice = client_tools.choose(&choice, hosted.is_some(), body.at(fields::TOOL_CHOICE))?;
     let beginning = beginning(&messages);
     let job = Job {
@@ -135,19 +138,6 @@ fn prompt(body: &JsonObject<'_>, defaults: &Defaults) -> Result<Prompt, ApiError
     let model = body.require(fields::MODEL)?.to_owned();
     let counted = CountRequest { model, job, clearing, warnings: warnings.into_lines() };
     Ok(Prompt { counted, hosted, compaction })
-}
-
-/// The choice, where the search of the web is offered to the model and not forced.
-fn offered(choice: ToolChoiceField, hosted: Option<&Hosted>, warnings: &mut Warnings) -> ToolChoiceField {
-    let mut tools = hosted.iter().flat_map(|hosted| &hosted.tools);
-    let searches = tools.any(|tools| tools.kind == HostedToolKind::WebSearch);
-    match choice {
-        ToolChoiceField::Named(name) if searches && name == WEB_SEARCH => {
-            warnings.add("tool_choice ignored: a search that the server runs can't be forced");
-            ToolChoiceField::Auto
-        }
-        other => other,
-    }
 }
 
 /// Where the answer begins: it continues the last message if that is text of the assistant.

@@ -168,7 +168,7 @@ const FORMAT_KINDS: Kinds = Kinds {
     others: None,
 };
 
-const CHOICE_KINDS: [KindOf; 7] = [
+const CHOICE_KINDS: [KindOf; 10] = [
     KindOf::new(
         "allowed_tools",
         "the model sees these tools only; what the server runs of the others isn't listed or run either",
@@ -180,6 +180,13 @@ const CHOICE_KINDS: [KindOf; 7] = [
     KindOf::new("local_shell", "this tool is called"),
     KindOf::new("apply_patch", "this tool is called"),
     KindOf::new("tool_search", "this tool is called"),
+    KindOf::new(
+        "web_search",
+        "also `web_search_preview`, and with a date: the web is searched first; where the engine can't be held to a call, ignored with a warning",
+    ),
+    KindOf::new("code_interpreter", "as `web_search`"),
+    KindOf::new("mcp", "this tool of a server is called; as `web_search`")
+        .with(&[SERVER_LABEL.row(), CALLED.row()]),
 ];
 
 const CALLED: Required<&str> = NAME.note("not empty");
@@ -253,7 +260,8 @@ table! {
 // What tools of one kind have that the server runs.
 table! {
     pub(super) SEARCHES {
-        Row::ignored("external_web_access", "the operator's server searches where it can");
+        EXTERNAL_WEB_ACCESS: Field<bool> =
+            Field::new("external_web_access", "`false`: the tool is ignored with a warning, since nothing is searched here without the web");
         FILTERS: Field<JsonObject<'_>> =
             Field::new("filters", "").of(Shape::Object(tools::DOMAIN_FIELDS));
         Row::ignored("image_settings", "pages are read as text");

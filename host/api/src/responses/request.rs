@@ -15,7 +15,7 @@ use crate::ids::{Clock, Ids};
 use crate::json::{JsonObject, OneOf, Typed, Value};
 use crate::options;
 use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
-use crate::tools::{TOOL_CHOICE, ToolBounds, choice};
+use crate::tools::{TOOL_CHOICE, ToolBounds, ToolChoiceField, choice};
 use crate::warnings::Warnings;
 use grammar::Demand;
 use model::{Beginning, Job, Truncation};
@@ -63,11 +63,14 @@ pub(crate) fn parse(
     let max_calls = body.get(fields::MAX_TOOL_CALLS)?;
     // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
     let mut declared = tools::declared(body, input, ToolBounds::new(defaults), &mut warnings)?;
-    let (hosted, shown) = hosted::request::read(body, input, max_calls, &defaults.mcp, &mut warnings)?;
+    let servers = (&defaults.mcp, defaults.limits.tools);
+    let (hosted, shown) = hosted::request::read(body, input, max_calls, servers, &mut warnings)?;
     let choice = declared.flat_choice(choice(body)?);
     let mut hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
     let others = hosted.as_ref().is_some_and(is_callable);
+    let is_forced = hosted.as_ref().is_some_and(|hosted| hosted.forced.is_some());
+    let choice = if is_forced { ToolChoiceField::Required } else { choice };
     let tool_choice = declared.client_tools.choose(&choice, others, body.at(TOOL_CHOICE))?;
     if let Some(search) = declared.take_search(&choice) {
         let hosted = hosted.get_or_insert_with(|| Hosted { max_calls, ..Hosted::default() });

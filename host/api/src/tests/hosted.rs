@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 
 use super::goldens::compare;
 use super::read;
-use crate::agent::{AnswerEvent, CallKind, Called, Consent, Domain, Domains, HostedToolKind, ServerEvent};
+use crate::agent::{
+    AnswerEvent, CallKind, Called, Consent, Domain, Domains, ForcedTool, HostedToolKind, ServerEvent,
+};
+use crate::error::ApiError;
 use crate::event_buffer::EventBuffer;
 use crate::ids::Clock;
 use crate::request::{ApiRequest, Defaults};
 use crate::responses;
+use grammar::ToolChoice;
 use mcp::McpLimits;
 use mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
 use turn::{ItemHead, ItemStatus, Phase, TurnEnd, TurnEvent, Usage};
@@ -28,6 +32,10 @@ fn call(tools: &Value, input: &Value, defaults: &Defaults) -> ApiRequest {
     });
     let call = read(responses::read, body.to_string().as_bytes(), defaults, &Clock::at(1_700_000_000_000));
     call.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read_request(body: &Value, urls: RequestUrls) -> Result<ApiRequest, ApiError> {
+    read(responses::read, body.to_string().as_bytes(), &defaults(urls), &Clock::at(0))
 }
 
 fn refusal(tool: &Value, defaults: &Defaults) -> String {
@@ -292,6 +300,11 @@ fn domains_of_a_search_are_read_or_refused_in_both_protocols() {
         (json!({ "allowed_domains": ["*.example"] }), "expected a domain"),
         (json!({ "blocked_domains": vec!["a.example"; 101] }), "at most 100 domains"),
         (json!({ "blocked_domains": [7] }), "expected"),
+        (
+            json!({ "allowed_domains": vec![format!("a.example/{}", "b".repeat(10_000)); 100] }),
+            "at most 2,048 bytes",
+        ),
+        (json!({ "blocked_domains": vec!["a".repeat(10_000); 10_000] }), "at most 100 domains"),
     ] {
         for tool in both(wrong) {
             let error = read_tool(&tool).map(|_| ()).unwrap_err();
@@ -308,6 +321,69 @@ fn of_two_searches_neither_loses_its_domains() {
     let body = json!({ "model": "m", "input": "x", "tools": [of("a.example"), of("b.example")] });
     let two = read(responses::read, body.to_string().as_bytes(), &defaults(RequestUrls::None), &Clock::at(0));
     assert!(two.map(|_| ()).unwrap_err().message.contains("other domains already"));
+}
+
+/// It was searched all the same. Codex sends it with every request, unless its user asks for live searches.
+#[test]
+fn a_search_that_may_not_go_out_is_not_offered() {
+    for (external, is_offered) in [(json!(false), false), (json!(true), true), (json!(null), true)] {
+        let tools = json!([{ "type": "web_search", "external_web_access": external }]);
+        let read = call(&tools, &json!("x"), &defaults(RequestUrls::None));
+        assert_eq!(read.hosted.is_some(), is_offered, "{external}");
+        let said = read.warnings.iter().filter(|line| line.contains("external_web_access is false")).count();
+        assert_eq!(said, usize::from(!is_offered), "{:?}", read.warnings);
+    }
+}
+
+/// They were ignored without a word.
+#[test]
+fn tools_of_the_server_may_stand_in_the_input() {
+    let item = |tools: Value| json!({ "type": "additional_tools", "tools": tools });
+    let message = json!({ "role": "user", "content": "x" });
+    let more = item(json!([
+        { "type": "web_search", "filters": { "allowed_domains": ["a.example"] } },
+        { "type": "mcp", "server_label": "time" }, { "type": "mcp", "server_label": "nobody" },
+    ]));
+    let read = call(&json!([]), &json!([message, more]), &defaults(RequestUrls::None));
+    let kinds: Vec<_> = read.hosted.unwrap().tools.iter().map(|tools| tools.kind).collect();
+    assert_eq!(kinds, [HostedToolKind::WebSearch, HostedToolKind::Mcp]);
+    assert_eq!(read.warnings, ["tool of type mcp ignored"]);
+    assert!(read.machine.body().1.contains("\"server_label\":\"time\""));
+
+    let named = |from: usize| {
+        let tool = |at| json!({ "type": "mcp", "server_label": format!("s{at}"), "server_url": "https://a.example" });
+        item((from..from + 400).map(tool).collect())
+    };
+    let body = json!({ "model": "m", "input": [message, named(0), named(400)] });
+    let many = read_request(&body, RequestUrls::Public).map(|_| ()).unwrap_err();
+    assert!(many.status == 400 && many.message.contains("at most 512 tools"), "{many}");
+}
+
+#[test]
+fn a_choice_of_a_tool_of_the_server_is_noted() {
+    let tools = json!([
+        { "type": "mcp", "server_label": "time" }, { "type": "web_search" }, { "type": "code_interpreter" },
+    ]);
+    for (choice, kind, server, name) in [
+        (json!({ "type": "web_search" }), HostedToolKind::WebSearch, "tools", "search"),
+        (json!({ "type": "web_search_preview_2025_03_11" }), HostedToolKind::WebSearch, "tools", "search"),
+        (json!({ "type": "code_interpreter" }), HostedToolKind::CodeInterpreter, "tools", "python"),
+        (json!({ "type": "mcp", "server_label": "time", "name": "now" }), HostedToolKind::Mcp, "time", "now"),
+    ] {
+        let body = json!({ "model": "m", "input": "x", "tools": tools, "tool_choice": choice });
+        let read = read_request(&body, RequestUrls::None).unwrap();
+        let forced = ForcedTool { kind, server: server.to_owned(), name: name.to_owned() };
+        assert_eq!(read.hosted.unwrap().forced, Some(forced), "{choice}");
+        assert_eq!(read.job.demand.tool_choice, ToolChoice::Required, "{choice}");
+    }
+    for (choice, tools) in [
+        (json!({ "type": "web_search" }), json!([{ "type": "web_search", "external_web_access": false }])),
+        (json!({ "type": "mcp", "server_label": "moon", "name": "now" }), tools),
+    ] {
+        let body = json!({ "model": "m", "input": "x", "tools": tools, "tool_choice": choice });
+        let error = read_request(&body, RequestUrls::None).map(|_| ()).unwrap_err();
+        assert_eq!((error.status, error.param.as_deref()), (400, Some("tool_choice")), "{choice}");
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn the_choice_names_such_a_tool_by_its_type() {
         refused(json!({ "type": "apply_patch" })),
         "tool_choice: expected the name of a declared tool"
     );
-    assert!(refused(json!({ "type": "file_search" })).contains("a tool that the server runs"));
+    assert!(refused(json!({ "type": "file_search" })).contains("a tool that is not there"));
 }
 
 #[test]

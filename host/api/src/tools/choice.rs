@@ -33,6 +33,13 @@ pub(crate) enum ToolChoiceField {
     Named(String),
     /// The model must call the tool of this type, which has no name.
     OfKind(String),
+    /// The model must call this tool of a tool server.
+    OfServer {
+        /// The server's label.
+        label: String,
+        /// Name of the tool on its server.
+        name: String,
+    },
     /// The model may, or must, call some of these tools.
     Allowed(Allowed),
 }
@@ -65,6 +72,10 @@ pub(crate) fn choice(body: &JsonObject<'_>) -> Result<ToolChoiceField, ApiError>
                     let named = choice.entry::<JsonObject<'_>>(kind, &fields::ANY_OBJECT)?.unwrap_or(choice);
                     Ok(ToolChoiceField::Named(named.require(fields::NAME)?.to_owned()))
                 }
+                "mcp" => Ok(ToolChoiceField::OfServer {
+                    label: choice.require(fields::SERVER_LABEL)?.to_owned(),
+                    name: choice.require(fields::NAME)?.to_owned(),
+                }),
                 kind => Ok(ToolChoiceField::OfKind(kind.to_owned())),
             }
         }
@@ -140,8 +151,8 @@ impl ClientTools {
             ToolChoiceField::Named(name) if self.tools.iter().any(|tool| tool.name == *name) => {
                 Ok(ToolChoice::Named(name.clone()))
             }
-            ToolChoiceField::OfKind(_) => Err(path.unsupported(
-                "forcing a tool that the server runs is not supported: send \"required\", or allowed_tools",
+            ToolChoiceField::OfKind(_) | ToolChoiceField::OfServer { .. } => Err(path.invalid(
+                "a call is demanded of a tool that is not there: declare it, or ask this server's operator for it",
             )),
             ToolChoiceField::Named(_) => Err(path.invalid("expected the name of a declared tool")),
             ToolChoiceField::Required | ToolChoiceField::Allowed(Allowed { required: true, .. }) if any => {

@@ -209,6 +209,23 @@ impl Model {
         job.takes_no_form().map_or(Ok(()), Err)
     }
 
+    /// Whether the model can be held to a call, as far as that is known before its prompt is made.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn can_force_calls(&self, job: &Job) -> Result<(), &'static str> {
+        let Served { source, parsers, .. } = &*self.served;
+        if !source.info().constraints.masks && !source.follows_grammars() {
+            Err("the engine follows no grammar of calls")
+        } else if parsers.current().template().is_none() {
+            Err("the model's parser has no grammar")
+        } else if job.beginning != Beginning::Answer {
+            Err("the answer continues a text")
+        } else {
+            Ok(())
+        }
+    }
+
     /// Line on the budget of reasoning that isn't kept.
     pub(super) fn unkept_budget(&self, job: &Job) -> Option<String> {
         job.reasoning_budget.filter(|_| !self.served.engine_keeps_budgets)?;

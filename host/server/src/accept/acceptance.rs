@@ -195,12 +195,11 @@ async fn read(
     let may_be_probe = caller.is_probe && body.text().len() <= PROBE_BYTES;
     let (ids, now) = draft.ids_and_clock();
     let read = move |body: &JsonObject<'_>, defaults: &_, model: &Model| {
-        let mut read = match protocol {
+        let read = match protocol {
             Protocol::Responses => responses::read_continuing(body, &continuation, defaults, ids, &now),
             _ => protocol.read_object(body, defaults, ids, &now),
         }?;
-        read.warnings.extend(model.warnings(&read.job));
-        Ok(read)
+        Ok(read.for_model(model))
     };
     let (request, model, account) = body.read(app, read).await?;
     let is_probe = may_be_probe && request.job.max_output_tokens == Some(1);

@@ -23,9 +23,7 @@ pub(crate) async fn compact(State(app): State<App>, request: Request) -> Answere
     let draft = RecordDraft::new(&app, &caller, Protocol::Responses, &body, &continuation).of_compaction();
     let (ids, now) = draft.ids_and_clock();
     let read = move |body: &JsonObject<'_>, defaults: &_, model: &Model| {
-        let mut read = responses::compact(body, &continuation, defaults, ids, &now)?;
-        read.warnings.extend(model.warnings(&read.job));
-        Ok(read)
+        Ok(responses::compact(body, &continuation, defaults, ids, &now)?.for_model(model))
     };
     // The account lives as long as the answer, which holds the users' messages.
     let (request, model, _account) = body.read(&app, read).await?;

@@ -158,43 +158,61 @@ async fn the_web_is_searched_and_what_was_found_comes_back_sealed() {
         { "text": "I know nothing." },
     ]);
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules)).await;
-    let forced = json!({ "tool_choice": { "type": "tool", "name": "web_search" } });
-    for more in [json!({}), forced] {
+    let answer = answered(server.address, MESSAGES, &searching(&json!({}))).await;
+    let blocks = answer["content"].as_array().expect("blocks");
+    let of = |kind: &str| blocks.iter().find(|block| block["type"] == kind).unwrap_or(&Value::Null);
+    let (search, outcome) = (of("server_tool_use"), of("web_search_tool_result"));
+    assert_eq!((&search["name"], &search["input"]["query"]), (&json!("web_search"), &json!("oslo")));
+    assert!(search["id"].as_str().expect("an id").starts_with("srvtoolu_"), "{search}");
+    assert_eq!(outcome["tool_use_id"], search["id"]);
+    let [result] = &outcome["content"].as_array().expect("results")[..] else { panic!("{outcome}") };
+    assert_eq!(
+        (&result["type"], &result["url"], &result["title"]),
+        (&json!("web_search_result"), &json!("https://oslo.example"), &json!("Oslo"))
+    );
+    assert!(!outcome.to_string().contains("wet"), "what the model reads is sealed");
+    // Pages that it opens are calls of the tool server.
+    assert_eq!(of("mcp_tool_use")["name"], "open");
+    assert_eq!((&of("text")["text"], &answer["stop_reason"]), (&json!("Wet."), &json!("end_turn")));
+    assert_eq!(
+        answer["usage"]["server_tool_use"],
+        json!({ "web_search_requests": 1, "web_fetch_requests": 0 })
+    );
+    // Calls that run beside each other end in any order.
+    let kinds = |blocks: &[Value]| -> BTreeSet<String> {
+        blocks.iter().map(|block| block["type"].to_string()).collect()
+    };
+    assert_eq!(kinds(&streamed(&server, &searching(&json!({}))).await), kinds(blocks));
+    // The next request has it back, and the model reads it.
+    let mut said = json!([
+        { "role": "user", "content": "So?" },
+        { "role": "assistant", "content": [search, outcome] },
+    ]);
+    let next = answered(server.address, MESSAGES, &searching(&json!({ "messages": said }))).await;
+    assert_eq!(next["content"][0]["text"], "Wet.");
+    said[1]["content"][1]["content"][0]["encrypted_content"] = json!("of-another-server");
+    let next = answered(server.address, MESSAGES, &searching(&json!({ "messages": said }))).await;
+    assert_eq!(next["content"][0]["text"], "I know nothing.");
+    server.stop().await;
+}
+
+/// It was ignored with a warning.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_that_is_demanded_is_made_first() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut setup = setup(folder.path(), HOSTILE, &json!([]));
+    setup.model = Setup::default().model;
+    let server = TestServer::start(setup).await;
+    let mine = json!({ "name": "mine", "input_schema": { "type": "object" } });
+    let search = json!({ "type": "web_search_20260318", "name": "web_search", "max_uses": 1 });
+    for seed in 0..4 {
+        let more = json!({
+            "tools": [mine, search], "tool_choice": { "type": "tool", "name": "web_search" }, "max_tokens": 300,
+            "temperature": 1.0, "seed": seed
+        });
         let answer = answered(server.address, MESSAGES, &searching(&more)).await;
-        let blocks = answer["content"].as_array().expect("blocks");
-        let of = |kind: &str| blocks.iter().find(|block| block["type"] == kind).unwrap_or(&Value::Null);
-        let (search, outcome) = (of("server_tool_use"), of("web_search_tool_result"));
-        assert_eq!((&search["name"], &search["input"]["query"]), (&json!("web_search"), &json!("oslo")));
-        assert!(search["id"].as_str().expect("an id").starts_with("srvtoolu_"), "{search}");
-        assert_eq!(outcome["tool_use_id"], search["id"]);
-        let [result] = &outcome["content"].as_array().expect("results")[..] else { panic!("{outcome}") };
-        assert_eq!(
-            (&result["type"], &result["url"], &result["title"]),
-            (&json!("web_search_result"), &json!("https://oslo.example"), &json!("Oslo"))
-        );
-        assert!(!outcome.to_string().contains("wet"), "what the model reads is sealed");
-        // Pages that it opens are calls of the tool server.
-        assert_eq!(of("mcp_tool_use")["name"], "open");
-        assert_eq!((&of("text")["text"], &answer["stop_reason"]), (&json!("Wet."), &json!("end_turn")));
-        assert_eq!(
-            answer["usage"]["server_tool_use"],
-            json!({ "web_search_requests": 1, "web_fetch_requests": 0 })
-        );
-        // Calls that run beside each other end in any order.
-        let kinds = |blocks: &[Value]| -> BTreeSet<String> {
-            blocks.iter().map(|block| block["type"].to_string()).collect()
-        };
-        assert_eq!(kinds(&streamed(&server, &searching(&more)).await), kinds(blocks));
-        // The next request has it back, and the model reads it.
-        let mut said = json!([
-            { "role": "user", "content": "So?" },
-            { "role": "assistant", "content": [search, outcome] },
-        ]);
-        let next = answered(server.address, MESSAGES, &searching(&json!({ "messages": said }))).await;
-        assert_eq!(next["content"][0]["text"], "Wet.");
-        said[1]["content"][1]["content"][0]["encrypted_content"] = json!("of-another-server");
-        let next = answered(server.address, MESSAGES, &searching(&json!({ "messages": said }))).await;
-        assert_eq!(next["content"][0]["text"], "I know nothing.");
+        let first = kinds(&answer).into_iter().find(|kind| *kind != "thinking");
+        assert_eq!(first, Some("server_tool_use"), "{answer:#}");
     }
     server.stop().await;
 }

@@ -7,7 +7,7 @@ use http::{HeaderValue, header};
 use mcp::{Endpoint, UrlEndpoint, UrlTransport};
 use serde_json::{Value, json};
 use tests::client::{json_request, open, post};
-use tests::server::TestServer;
+use tests::server::{Setup, TestServer};
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
 use tests::tools::{
@@ -107,23 +107,90 @@ async fn agreed_call_runs_though_its_tool_is_not_shown() {
     server.stop().await;
 }
 
+/// A server with the tool servers whose model is the embedded one, with this parser.
+async fn generating(folder: &std::path::Path, parser: Option<&str>) -> TestServer {
+    let mut setup = setup(folder, HOSTILE, &json!([]));
+    setup.model = Setup::default().model;
+    TestServer::start(match parser {
+        Some(parser) => setup.with_parser(parser),
+        None => setup,
+    })
+    .await
+}
+
+/// Body of a request with all kinds of tools that has to call one of them.
+fn forcing(choice: &Value, seed: u64) -> Value {
+    let mut body = choosing(&json!([]));
+    let more = json!({
+        "tool_choice": choice, "seed": seed, "temperature": 1.6, "max_output_tokens": 300, "max_tool_calls": 1,
+        "enable_response_messages": false
+    });
+    body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    body
+}
+
+/// It was refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forced_call_of_a_server_tool_is_refused_in_words() {
+async fn a_tool_of_the_server_that_is_demanded_is_called_first() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = generating(folder.path(), None).await;
+    for (choice, kind) in [
+        (json!({ "type": "mcp", "server_label": "hostile", "name": "echo" }), "mcp_call"),
+        (json!({ "type": "web_search" }), "web_search_call"),
+        (json!({ "type": "web_search_preview" }), "web_search_call"),
+        (json!({ "type": "code_interpreter" }), "code_interpreter_call"),
+    ] {
+        for seed in 0..4 {
+            let (answer, response) = streamed(&server, &forcing(&choice, seed)).await;
+            assert!(!answer.headers.contains_key("x-sluice-warning"), "{:?}", answer.headers);
+            let first =
+                types(&response).into_iter().find(|kind| !["mcp_list_tools", "reasoning"].contains(kind));
+            assert_eq!(first, Some(kind), "{choice}: {response:#}");
+            if kind == "mcp_call" {
+                assert_eq!(item(&response, kind)["name"], "echo");
+            }
+        }
+    }
+    server.stop().await;
+}
+
+/// The header says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_cannot_be_held_to_a_call_of_the_servers_is_left_free() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = generating(folder.path(), Some("none")).await;
+    let (answer, _) = streamed(&server, &forcing(&json!({ "type": "web_search" }), 0)).await;
+    let warning = answer.headers["x-sluice-warning"].to_str().expect("text").to_owned();
+    assert!(warning.contains("tool_choice ignored: the model's parser has no grammar"), "{warning}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_is_demanded_and_not_there_is_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done("Hi."))).await;
-    for choice in [
-        json!({ "type": "mcp", "server_label": "hostile", "name": "echo" }),
-        json!({ "type": "web_search" }),
-        json!({ "type": "code_interpreter" }),
-    ] {
+    let refused = async |choice: &Value| {
         let mut body = request("hostile", false);
         body["tool_choice"] = choice.clone();
         let answer = post(server.address, "/v1/responses", &body).await;
         assert_eq!(answer.status, 400, "{choice}");
-        let error = &answer.json()["error"];
+        answer.json()["error"].clone()
+    };
+    for choice in [
+        json!({ "type": "web_search" }),
+        json!({ "type": "code_interpreter" }),
+        json!({ "type": "file_search" }),
+        json!({ "type": "mcp", "server_label": "unlisted", "name": "echo" }),
+    ] {
+        let error = refused(&choice).await;
         assert_eq!(error["param"], "tool_choice", "{choice}");
-        assert!(error["message"].as_str().is_some_and(|said| said.contains("forcing a tool")), "{error}");
+        assert!(error["message"].as_str().is_some_and(|said| said.contains("not there")), "{error}");
     }
+    let error = refused(&json!({ "type": "mcp", "server_label": "hostile" })).await;
+    assert_eq!(error["param"], "tool_choice.name");
+    // What a server has is known once it is asked.
+    let error = refused(&json!({ "type": "mcp", "server_label": "hostile", "name": "moon" })).await;
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("doesn't list that tool")), "{error}");
     server.stop().await;
 }
 

@@ -3,7 +3,7 @@
 //! offer all the tools that they know.
 
 use super::input;
-use crate::agent::{ApprovalRule, Hosted, HostedToolKind, HostedTools};
+use crate::agent::{self, ApprovalRule, Hosted, HostedToolKind, HostedTools};
 use crate::error::ApiError;
 use crate::json::{Field, JsonObject, List, Value};
 use crate::raw::{self, Json};
@@ -28,48 +28,48 @@ const SHOWN: [Row; 6] = [
     REQUIRE_APPROVAL.row(),
 ];
 
+/// Types of the built-in tools, without a date.
+const WEB_SEARCH: &str = "web_search";
+const CODE_INTERPRETER: &str = "code_interpreter";
+
+/// Why a search isn't offered to the model.
+const OFFLINE: &str = "tool of type web_search ignored: external_web_access is false, and nothing is searched here without the web";
+
 /// What an `mcp` tool has that the tables of fields don't list.
 const TOOL_NAMES: Field<List<'_>> = Field::new("tool_names", "");
 const ALWAYS: Field<Value<'_>> = Field::new("always", "");
 const NEVER: Field<Value<'_>> = Field::new("never", "");
 
 /// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and
-/// those tools as the response shows them.
+/// those tools as the response shows them. They are `most` at most.
 pub(in crate::responses) fn read(
     body: &JsonObject<'_>,
     items: Input<'_>,
     max_calls: Option<u32>,
-    servers: &McpServers,
+    (servers, most): (&McpServers, usize),
     warnings: &mut Warnings,
 ) -> Result<(Option<Hosted>, Vec<Json>), ApiError> {
     let mut hosted = Hosted { max_calls, ..Hosted::default() };
     let mut shown = Vec::new();
     let listed = input::listed_servers(items);
-    for (path, value) in body.list(TOOLS)?.iter() {
-        let tool = JsonObject::new(value, path)?;
-        let kind = tool.require(fields::TYPE)?;
-        let found = match kind {
-            "mcp" => mcp(&tool, servers, &listed, warnings)?,
-            _ => builtin(&tool, kind, servers)?,
-        };
-        match found {
-            Some(tools) if hosted.tools.iter().any(|known| is_same(known, &tools)) => {
-                if hosted.tools.iter().any(|known| known.kind == tools.kind && known.domains != tools.domains)
-                {
-                    let what = "there is a search of other domains already: send one";
-                    return Err(tool.at(fields::TYPE).invalid(what));
-                }
-                warnings.add(format!("tool of type {} ignored: there is one already", printable(kind)));
-            }
-            Some(tools) => {
-                shown.push(echo(kind, value, tool));
+    let mut list = |owner: JsonObject<'_>| {
+        for (path, value) in owner.list(TOOLS)?.iter() {
+            let tool = JsonObject::new(value, path)?;
+            if let Some(tools) = hosted_tools(&tool, &hosted.tools, servers, &listed, warnings)? {
+                shown.push(echo(tool.require(fields::TYPE)?, value, tool));
                 hosted.tools.push(tools);
             }
-            None if is_hosted(kind) => {
-                warnings.add(format!("tool of type {} ignored", printable(kind)));
-            }
-            None => {}
         }
+        if hosted.tools.len() > most {
+            return Err(owner
+                .at(TOOLS)
+                .invalid(format_args!("at most {most} tools, those in the input too")));
+        }
+        Ok(())
+    };
+    list(*body)?;
+    for (path, item) in items.of_kind("additional_tools") {
+        list(JsonObject::new(item, path)?)?;
     }
     hosted.approved = input::approved(items)?;
     hosted.approved.retain(|call| {
@@ -82,10 +82,60 @@ pub(in crate::responses) fn read(
     Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
 }
 
-/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls
-/// that the client has approved stay, without being shown to the model.
+/// The tools of the server that `tool` stands for; none if it is another kind of tool, can't be run
+/// here, or stands for some of the `known` ones.
+fn hosted_tools(
+    tool: &JsonObject<'_>,
+    known: &[HostedTools],
+    servers: &McpServers,
+    listed: &[&str],
+    warnings: &mut Warnings,
+) -> Result<Option<HostedTools>, ApiError> {
+    let kind = tool.require(fields::TYPE)?;
+    let found = match kind {
+        "mcp" => mcp(tool, servers, listed, warnings)?,
+        kind if is_web_search(kind) && tool.get(fields::EXTERNAL_WEB_ACCESS)? == Some(false) => {
+            warnings.add(OFFLINE);
+            return Ok(None);
+        }
+        _ => builtin(tool, kind, servers)?,
+    };
+    let Some(tools) = found else {
+        if is_hosted(kind) {
+            warnings.add(format!("tool of type {} ignored", printable(kind)));
+        }
+        return Ok(None);
+    };
+    if !known.iter().any(|known| is_same(known, &tools)) {
+        return Ok(Some(tools));
+    }
+    if known.iter().any(|known| known.kind == tools.kind && known.domains != tools.domains) {
+        return Err(tool.at(fields::TYPE).invalid("there is a search of other domains already: send one"));
+    }
+    warnings.add(format!("tool of type {} ignored: there is one already", printable(kind)));
+    Ok(None)
+}
+
+/// Notes the tool that has to be called, and removes those that the model may not call; `None` if no
+/// server is left. Servers of calls that the client has approved stay, without being shown to the
+/// model.
 pub(in crate::responses) fn choose(mut hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
-    let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
+    let allowed = match choice {
+        ToolChoiceField::Allowed(allowed) => allowed,
+        ToolChoiceField::OfServer { label, name } => {
+            hosted.force(HostedToolKind::Mcp, Some(label), name);
+            return Some(hosted);
+        }
+        ToolChoiceField::OfKind(kind) => {
+            match family(kind) {
+                WEB_SEARCH => hosted.force(HostedToolKind::WebSearch, None, agent::WEB_SEARCH),
+                CODE_INTERPRETER => hosted.force(HostedToolKind::CodeInterpreter, None, agent::PYTHON),
+                _ => {}
+            }
+            return Some(hosted);
+        }
+        _ => return Some(hosted),
+    };
     let Hosted { tools, approved, .. } = &mut hosted;
     for tools in tools.iter_mut() {
         tools.chosen = chosen(tools, allowed);
@@ -102,7 +152,7 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
     };
     match tools.kind {
         HostedToolKind::WebSearch => by_kind(is_web_search),
-        HostedToolKind::CodeInterpreter => by_kind(|kind| kind == "code_interpreter"),
+        HostedToolKind::CodeInterpreter => by_kind(|kind| kind == CODE_INTERPRETER),
         // An entry without a name makes the whole `Option` `None`: all tools are allowed.
         HostedToolKind::Mcp => {
             let of_server = allowed.servers.iter().filter(|(label, _)| label == tools.server.label());
@@ -113,17 +163,17 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
 
 /// The type in the table of tools that a tool's type stands for.
 pub(in crate::responses) fn family(kind: &str) -> &str {
-    if is_web_search(kind) { "web_search" } else { kind }
+    if is_web_search(kind) { WEB_SEARCH } else { kind }
 }
 
 /// Whether the server runs tools of this type.
 fn is_hosted(kind: &str) -> bool {
-    kind == "mcp" || kind == "code_interpreter" || is_web_search(kind)
+    kind == "mcp" || kind == CODE_INTERPRETER || is_web_search(kind)
 }
 
 /// Whether the type is `web_search`, `web_search_preview`, or one of them with a date.
 fn is_web_search(kind: &str) -> bool {
-    kind.strip_prefix("web_search")
+    kind.strip_prefix(WEB_SEARCH)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("_preview") || rest.starts_with("_20"))
 }
 
@@ -133,7 +183,7 @@ fn is_same(known: &HostedTools, new: &HostedTools) -> bool {
 
 fn builtin(tool: &JsonObject<'_>, kind: &str, servers: &McpServers) -> Result<Option<HostedTools>, ApiError> {
     let (server, kind) = match kind {
-        "code_interpreter" => (servers.code_interpreter(), HostedToolKind::CodeInterpreter),
+        CODE_INTERPRETER => (servers.code_interpreter(), HostedToolKind::CodeInterpreter),
         kind if is_web_search(kind) => (servers.web_search(), HostedToolKind::WebSearch),
         _ => return Ok(None),
     };
