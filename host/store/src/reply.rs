@@ -46,7 +46,7 @@ const REASONS: [&str; 8] =
 fn reason(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::NotFound | StoreError::DuplicateItem(_) => None,
-        StoreError::Duplicate => Some("duplicate"),
+        StoreError::Duplicate | StoreError::Conflict { .. } => Some("duplicate"),
         StoreError::Locked | StoreError::Continued { .. } => Some("locked"),
         StoreError::Full(_) => Some("full"),
         StoreError::QueueFull(_) => Some("queue_full"),

@@ -1,5 +1,7 @@
 //! Trait [`Store`]: each method is one transaction, made as a whole or not at all. When it returns,
-//! what it did is committed.
+//! what it did is committed. Whoever doesn't learn whether it was makes it again: new responses and
+//! conversations, chunks, output items and ends that are stored just so are a success, and other ones
+//! under their ids and numbers an error.
 //!
 //! Invariant: nothing of one owner is visible to another; foreign ids are
 //! [`StoreError::NotFound`](crate::StoreError::NotFound) like unknown ones.

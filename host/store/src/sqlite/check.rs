@@ -9,7 +9,7 @@ use super::row::{CHUNK_ROW, Kind, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
-use crate::{ExportedRecord, Owner, Result, Stats, StoredConversation, StoredItem};
+use crate::{ExportedRecord, Owner, Result, Stats, StoredConversation};
 
 pub(crate) fn stats(s: &Session) -> Result<Stats> {
     let count = |sql: &str| s.number(&format!("SELECT COUNT(*) FROM {sql}"), []);
@@ -121,9 +121,7 @@ pub(crate) fn export(
         },
     )?;
     let Some((key, name, conversation)) = found else { return Ok(None) };
-    let items = s.all("SELECT id, body FROM entry WHERE conversation = ? ORDER BY pos", [key], |row| {
-        Ok(StoredItem { id: row.get(0)?, body: row.get(1)? })
-    })?;
+    let items = read::all_entries(s, key)?;
     let number = CONVERSATIONS + key.unsigned_abs();
     Ok(Some((number, ExportedRecord::Conversation(Owner::new(&name), conversation, items))))
 }

@@ -42,7 +42,9 @@ pub(crate) fn create(
     let taken =
         s.number("SELECT COUNT(*) FROM conversation WHERE owner = ? AND id = ?", params![owner_key, id])?;
     if taken > 0 {
-        return Err(StoreError::Duplicate);
+        let found = ConversationRow::find(s, owner, id).map_err(|_| StoreError::Duplicate)?;
+        let is_same = found.shown.metadata == metadata && read::all_entries(s, found.key)? == items;
+        return if is_same { Ok((found.shown, None)) } else { Err(StoreError::Duplicate) };
     }
     s.run(
         "INSERT INTO conversation (owner, id, created, used, metadata, bytes) VALUES (?1, ?2, ?3, ?3, ?4, ?5)",

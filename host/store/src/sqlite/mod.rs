@@ -13,6 +13,7 @@ mod open;
 mod open_file;
 mod queue;
 mod read;
+mod repeat;
 mod responses;
 mod row;
 mod session;

@@ -8,7 +8,7 @@ use super::row::{
     status_number,
 };
 use super::session::Session;
-use super::{conversations, evict, read};
+use super::{conversations, evict, read, repeat};
 use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
@@ -27,9 +27,13 @@ struct Before {
 }
 
 pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<(Lease, Option<Debt>)> {
-    let (_, owner_key) = insert(s, owner, new, false)?;
-    let debt = evict::make_room(s, owner_key, None, own_bytes(new))?;
-    Ok((Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 }, debt))
+    let kind = Kind::of(&new.link);
+    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 };
+    if let Some(row) = repeat::created(s, owner, new, kind, false)? {
+        return if row.held_by(&lease) { Ok((lease, None)) } else { Err(StoreError::Duplicate) };
+    }
+    let (_, owner_key) = insert(s, owner, new, kind, false)?;
+    Ok((lease, evict::make_room(s, owner_key, None, own_bytes(new))?))
 }
 
 pub(crate) fn enqueue(
@@ -38,7 +42,10 @@ pub(crate) fn enqueue(
     new: &NewResponse,
     log: &[Packed],
 ) -> Result<((), Option<Debt>)> {
-    let (key, owner_key) = insert(s, owner, new, true)?;
+    if repeat::created(s, owner, new, Kind::Response, true)?.is_some() {
+        return Ok(((), None));
+    }
+    let (key, owner_key) = insert(s, owner, new, Kind::Response, true)?;
     let waiting = s.number(
         "SELECT COUNT(*) FROM response WHERE owner = ? AND ended IS NULL AND background AND status = 0",
         [owner_key],
@@ -53,17 +60,19 @@ pub(crate) fn enqueue(
 }
 
 /// Bytes that are counted for a new response.
-fn own_bytes(new: &NewResponse) -> u64 {
+pub(crate) fn own_bytes(new: &NewResponse) -> u64 {
     ROW_BYTES + new.request.len() as u64 + counted(&new.input)
 }
 
-fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Result<(i64, i64)> {
+/// Stores a new response. Returns its key and its owner's.
+pub(crate) fn insert(
+    s: &Session,
+    owner: &Owner,
+    new: &NewResponse,
+    kind: Kind,
+    background: bool,
+) -> Result<(i64, i64)> {
     let owner_key = owner_key(s, owner)?;
-    let taken =
-        s.number("SELECT COUNT(*) FROM response WHERE owner = ? AND id = ?", params![owner_key, new.id])?;
-    if taken > 0 {
-        return Err(StoreError::Duplicate);
-    }
     let before = link(s, owner, &new.link)?;
     let own = body_bytes(&new.input);
     if before.context + own > s.bounds.context_bytes {
@@ -76,7 +85,6 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
     };
     let (status, host, runs, lease) =
         if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(&*s.host), 1, s.lease_end()) };
-    let kind = if matches!(new.link, Link::Thread | Link::Turn(_)) { Kind::Turn } else { Kind::Response };
     s.run(
         "INSERT INTO response (owner, id, status, background, parent, parent_id, depth, context, conversation, root, base, created, used, \
          logged, bytes, host, epoch, tries, lease, kind) \
@@ -169,6 +177,9 @@ fn child_of(s: &Session, parent: &ResponseRow) -> Result<Before> {
 
 pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
+    if repeat::has_chunks(s, &row, first, chunks)? {
+        return Ok(());
+    }
     let added: u64 = chunks.iter().map(|chunk| CHUNK_ROW + chunk.body.len() as u64).sum();
     if row.log_bytes + added > s.bounds.log_bytes {
         return Err(StoreError::Full(Full::Log));
@@ -200,6 +211,9 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
 pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[StoredItem]) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
     let stored = output_len(s, row.key)?;
+    if first < stored && repeat::has_output(s, row.key, first, items)? {
+        return Ok(());
+    }
     if row.background || row.kind != Kind::Response || first != stored {
         return Err(StoreError::Sequence { expected: stored });
     }
@@ -232,7 +246,11 @@ pub(crate) fn finish(
         Target::Id(owner, id) => ResponseRow::find(s, owner, id)?,
     };
     if row.ended.is_some() {
-        return Ok(Finished::Before(read::load(s, row)?));
+        let is_repeated = match target {
+            Target::Lease(lease) => repeat::has_end(s, &row, lease, end, last.as_ref())?,
+            Target::Id(..) => false,
+        };
+        return Ok(if is_repeated { Finished::Now } else { Finished::Before(read::load(s, row)?) });
     }
     if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
         return Err(StoreError::LeaseLost);

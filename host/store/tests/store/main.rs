@@ -17,6 +17,7 @@ mod model;
 mod paid;
 mod pieces;
 mod property;
+mod repeats;
 
 mod responses;
 mod threads;

@@ -27,6 +27,7 @@ pub(crate) struct ModelResponse {
     pub(crate) id: String,
     /// Order of creation.
     key: u64,
+    link: Link,
     parent: Option<u64>,
     /// Conversation that its chain began in, and the entries that it saw.
     root: Option<(u64, u64)>,
@@ -74,6 +75,19 @@ fn counted(items: &[StoredItem]) -> u64 {
 }
 
 impl ModelResponse {
+    /// Whether it is this new one.
+    fn is_of(&self, new: &store::NewResponse) -> bool {
+        (&self.link, &self.request, &self.input) == (&new.link, &new.request, &new.input)
+    }
+
+    /// Whether it ended like this.
+    fn has_ended_as(&self, end: &store::End) -> bool {
+        self.ended.is_some_and(|(status, _)| status == end.status)
+            && self.result == end.result
+            && self.output.starts_with(&end.output)
+            && end.last.as_ref().is_none_or(|last| last.first + last.events.len() as u64 == self.events)
+    }
+
     fn bytes(&self) -> u64 {
         let bodies = if self.deleted { 0 } else { self.request.len() + self.result.len() };
         ROW_BYTES + bodies as u64 + counted(&self.input) + counted(&self.output)
@@ -145,8 +159,10 @@ impl Model {
         new: &store::NewResponse,
         background: bool,
     ) -> Result<(), StoreError> {
-        if self.responses.iter().any(|r| r.owner == *owner && r.id == new.id) {
-            return Err(StoreError::Duplicate);
+        if let Some(there) = self.responses.iter().find(|r| r.owner == *owner && r.id == new.id) {
+            let is_same = !there.deleted && there.background == background && there.is_of(new);
+            let is_held = background || (there.ended.is_none() && there.epoch == 1);
+            return if is_same && is_held { Ok(()) } else { Err(StoreError::Duplicate) };
         }
         let (now, key) = (self.now, self.next);
         let (mut parent, mut root, mut depth) = (None, None, 1);
@@ -177,6 +193,7 @@ impl Model {
             owner: owner.clone(),
             id: new.id.clone(),
             key,
+            link: new.link.clone(),
             parent,
             root,
             depth,
@@ -268,7 +285,8 @@ impl Model {
         let (index, now) = (self.find(owner, id)?, self.now);
         let response = &mut self.responses[index];
         if response.ended.is_some() {
-            return Ok(false);
+            let was_held = epoch == Some(response.epoch) && !response.released;
+            return Ok(was_held && response.has_ended_as(end));
         }
         if epoch.is_some_and(|epoch| epoch != response.epoch || response.released) {
             return Err(StoreError::LeaseLost);

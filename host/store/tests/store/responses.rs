@@ -100,7 +100,7 @@ async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
             let lease = kit.create(id, Link::Alone).await.unwrap();
             add(&lease, 0, "a").await.unwrap();
             add(&lease, 1, "b").await.unwrap();
-            for first in [0, 1, 3, u64::MAX] {
+            for first in [3, u64::MAX] {
                 assert_eq!(add(&lease, first, "x").await, Err(StoreError::Sequence { expected: 2 }));
             }
             let running = kit.store.response(&kit.owner, id, Budget::default()).await.unwrap();
