@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use store::{
     Budget, Chunk, End, Events, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem,
-    Synchronous, Target,
+    Synchronous,
 };
 
 fn main() {
@@ -50,7 +50,7 @@ fn new(id: String, link: Link) -> NewResponse {
 async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
     let output = vec![StoredItem { id: format!("msg_o{}", lease.id()), body: vec![b'o'; 1200] }];
     let end = End { status: Status::Completed, result: vec![b'e'; 600], output, last };
-    store.finish(Target::Lease(lease), end).await.unwrap();
+    store.finish(lease, end).await.unwrap();
 }
 
 /// Writers that create and finish one response after the other, two transactions each, with a pause

@@ -27,5 +27,5 @@ pub use store::Store;
 pub use types::{
     Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,
     Finished, Items, Lease, Link, Millis, NewCompletion, NewResponse, Order, Owner, Page, Response, Side,
-    State, Status, StoredConversation, StoredItem, Target,
+    State, Status, StoredConversation, StoredItem,
 };

@@ -10,7 +10,7 @@ use crate::records::{Evicted, ExportedRecord, Purge, Stats};
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Finished,
     Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Reply, Response, StoredConversation,
-    StoredItem, Target,
+    StoredItem,
 };
 
 /// Responses, conversations and event logs. What is read for somebody is paid for by a [`Budget`] before
@@ -24,7 +24,7 @@ use crate::{
 /// let new = NewResponse { id: "resp_1".into(), link: Link::Alone, request: b"{}".to_vec(), input: vec![] };
 /// let lease = store.create(&owner, new).await.unwrap();
 /// let end = End { status: Status::Completed, result: b"{}".to_vec(), output: vec![], last: None };
-/// assert_eq!(store.finish(store::Target::Lease(lease), end).await, Ok(Finished::Now));
+/// assert_eq!(store.finish(lease, end).await, Ok(Finished::Now));
 /// # });
 /// ```
 pub trait Store: Send + Sync {
@@ -39,7 +39,10 @@ pub trait Store: Send + Sync {
     fn add_output(&self, lease: &Lease, first: u64, items: Vec<StoredItem>) -> Reply<()>;
     /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free
     /// again.
-    fn finish(&self, target: Target, end: End) -> Reply<Finished>;
+    fn finish(&self, lease: Lease, end: End) -> Reply<Finished>;
+    /// Takes a response that waits or runs from whoever has it, who writes nothing to it from then on:
+    /// for somebody who ends it from elsewhere. None where it has ended.
+    fn fence(&self, owner: &Owner, id: &str) -> Reply<Option<Lease>>;
 
     /// A response.
     fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response>;

@@ -104,15 +104,6 @@ pub struct Chunk {
     pub events: Vec<Vec<u8>>,
 }
 
-/// Who ends a response.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// Its runner.
-    Lease(Lease),
-    /// Its owner, who cancels it from anywhere.
-    Id(Owner, String),
-}
-
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Budget, Claimed, Events, Owner, Response, State, Store, Target};
+use store::{Budget, Claimed, Events, Owner, Response, State, Store};
 
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::running::Running;
@@ -23,7 +23,7 @@ pub(crate) async fn end(
         let log = folded_log(store, lease.owner(), &response, &Budget::default()).await?;
         let end = ending.end(request.object.get(), log);
         let last = end.last.clone().map(Arc::new);
-        let stored = store.finish(Target::Lease(lease.clone()), end).await;
+        let stored = store.finish(lease.clone(), end).await;
         if let (Err(store::StoreError::Unavailable(_)), Some(last)) = (&stored, last) {
             running.remember_unstored(lease.clone(), last);
         }
@@ -35,23 +35,34 @@ pub(crate) async fn end(
     }
 }
 
-/// Ends a response that doesn't run here as cancelled; `object` is the one that it began with. Returns false if
-/// its log has grown meanwhile.
+/// Ends a response that doesn't run here as cancelled, if it hasn't ended; `object` is the one that it
+/// began with. Whoever runs it writes nothing from the beginning of this on, so its log grows no more.
 pub(crate) async fn cancel(
     running: &Running,
     store: &Arc<dyn Store>,
     owner: &Owner,
     response: &Response,
     object: &str,
-) -> store::Result<bool> {
-    let log = folded_log(store, owner, response, &Budget::default()).await?;
-    let end = Ending::Cancelled.end(object, log);
-    match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
-        Ok(_) => {
-            running.forget_unstored(&response.id);
-            Ok(true)
+) -> store::Result<()> {
+    let fence = || store.fence(owner, &response.id);
+    if let Some(mut lease) = fence().await? {
+        let log = folded_log(store, owner, response, &Budget::default()).await?;
+        let end = Ending::Cancelled.end(object, log);
+        // Another one who cancels it meanwhile has the lease, and writes nothing else either.
+        while !is_ended(store.finish(lease, end.clone()).await)? {
+            let Some(next) = fence().await? else { break };
+            lease = next;
         }
-        Err(store::StoreError::Sequence { .. }) => Ok(false),
+    }
+    running.forget_unstored(&response.id);
+    Ok(())
+}
+
+/// Whether the response has ended; it hasn't if another one has the lease.
+fn is_ended(finished: store::Result<store::Finished>) -> store::Result<bool> {
+    match finished {
+        Ok(_) => Ok(true),
+        Err(store::StoreError::LeaseLost) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -155,7 +166,7 @@ mod tests {
                 store.delete(&owner, "r").await.unwrap();
                 end(&running, &store, Claimed { lease, response }, Ending::Lost).await;
             } else {
-                assert_eq!(cancel(&running, &store, &owner, &response, OBJECT).await, Ok(true));
+                assert_eq!(cancel(&running, &store, &owner, &response, OBJECT).await, Ok(()));
             }
             assert!(running.find(&owner, "r").is_none());
         }

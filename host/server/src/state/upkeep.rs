@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Budget, Claimed, End, Lease, Status, Store, Target};
+use store::{Budget, Claimed, End, Lease, Status, Store};
 
 use crate::accept::app::App;
 use crate::state::ending::end;
@@ -46,7 +46,7 @@ async fn end_abandoned(running: &Running, store: &Arc<dyn Store>, lease: Lease) 
         // deleted.
         Err(store::StoreError::NotFound) => {
             let end = End { status: Status::Cancelled, result: Vec::new(), output: Vec::new(), last: None };
-            let _ = store.finish(Target::Lease(lease), end).await;
+            let _ = store.finish(lease, end).await;
         }
         Err(error) => tracing::warn!(%error, "a response that was left can't be ended now"),
     }

@@ -23,17 +23,28 @@ pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
     key.map(|key| take(s, key)).transpose()
 }
 
-/// Gives this host the lease on a response.
+/// Gives this host a response, which it may run.
 fn take(s: &Session, key: i64) -> Result<Claimed> {
-    s.run(
-        "UPDATE response SET host = ?, epoch = epoch + 1, lease = ?, tries = tries + 1 WHERE key = ?",
-        params![&*s.host, s.lease_end(), key],
-    )?;
+    s.run("UPDATE response SET tries = tries + 1 WHERE key = ?", [key])?;
     let row = ResponseRow::get(s, key)?;
     let owner = s.first("SELECT name FROM owner WHERE key = ?", [row.owner], |r| r.get::<_, String>(0))?;
-    let owner = Owner::new(&owner.unwrap_or_default());
-    let lease = Lease { owner, id: row.id.clone(), host: s.host.clone(), epoch: row.epoch };
+    let lease = lease(s, &Owner::new(&owner.unwrap_or_default()), &row)?;
     Ok(Claimed { lease, response: read::load(s, row)? })
+}
+
+/// Gives this host the lease on a response. Whoever had it has it no more.
+fn lease(s: &Session, owner: &Owner, row: &ResponseRow) -> Result<Lease> {
+    let epoch = row.epoch + 1;
+    s.run(
+        "UPDATE response SET host = ?, epoch = ?, lease = ? WHERE key = ?",
+        params![&*s.host, epoch, s.lease_end(), row.key],
+    )?;
+    Ok(Lease { owner: owner.clone(), id: row.id.clone(), host: s.host.clone(), epoch })
+}
+
+pub(crate) fn fence(s: &Session, owner: &Owner, id: &str) -> Result<Option<Lease>> {
+    let row = ResponseRow::find(s, owner, id)?;
+    row.ended.is_none().then(|| lease(s, owner, &row)).transpose()
 }
 
 pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {

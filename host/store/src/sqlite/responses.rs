@@ -12,8 +12,7 @@ use super::{conversations, evict, read, repeat};
 use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
-    End, Finished, Full, Lease, Link, NewResponse, Owner, Result, Status, StoreError, StoredItem, Target,
-    TooLong,
+    End, Finished, Full, Lease, Link, NewResponse, Owner, Result, Status, StoreError, StoredItem, TooLong,
 };
 
 /// What a link brings to a new response.
@@ -237,22 +236,16 @@ fn insert_output(s: &Session, row: &ResponseRow, first: u64, items: &[StoredItem
 
 pub(crate) fn finish(
     s: &Session,
-    target: &Target,
+    lease: &Lease,
     end: &End,
     last: Option<(u64, Vec<Packed>)>,
 ) -> Result<Finished> {
-    let row = match target {
-        Target::Lease(lease) => ResponseRow::find_any(s, &lease.owner, &lease.id)?,
-        Target::Id(owner, id) => ResponseRow::find(s, owner, id)?,
-    };
+    let row = ResponseRow::find_any(s, &lease.owner, &lease.id)?;
     if row.ended.is_some() {
-        let is_repeated = match target {
-            Target::Lease(lease) => repeat::has_end(s, &row, lease, end, last.as_ref())?,
-            Target::Id(..) => false,
-        };
+        let is_repeated = repeat::has_end(s, &row, lease, end, last.as_ref())?;
         return Ok(if is_repeated { Finished::Now } else { Finished::Before(read::load(s, row)?) });
     }
-    if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
+    if !row.held_by(lease) {
         return Err(StoreError::LeaseLost);
     }
     if row.kind != Kind::Response && !matches!(end.status, Status::Completed | Status::Incomplete) {

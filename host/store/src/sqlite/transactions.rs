@@ -7,7 +7,7 @@ use crate::sqlite::session::Session;
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Evicted,
     ExportedRecord, Finished, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Reply,
-    Response, Result, Stats, Store, StoredConversation, StoredItem, Target,
+    Response, Result, Stats, Store, StoredConversation, StoredItem,
 };
 
 impl Sqlite {
@@ -92,15 +92,20 @@ impl Store for Sqlite {
         self.write(move |s| responses::add_output(s, &lease, first, &items))
     }
 
-    fn finish(&self, target: Target, mut end: End) -> Reply<Finished> {
+    fn finish(&self, lease: Lease, mut end: End) -> Reply<Finished> {
         let writer = self.writer.clone();
         Reply::write(async move {
             let last = match end.last.take() {
                 Some(chunk) => Some((chunk.first, pack(chunk)?)),
                 None => None,
             };
-            writer.call(move |s| responses::finish(s, &target, &end, last)).await
+            writer.call(move |s| responses::finish(s, &lease, &end, last)).await
         })
+    }
+
+    fn fence(&self, owner: &Owner, id: &str) -> Reply<Option<Lease>> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| background::fence(s, &owner, &id))
     }
 
     fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response> {

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use store::{
-    Bounds, Budget, Chunk, End, Events, Finished, Full, Link, Owner, State, Status, StoreError, Target,
-};
+use store::{Bounds, Budget, Chunk, End, Events, Finished, Full, Link, Owner, State, Status, StoreError};
 
 use crate::kit::{Kit, chunk, each, end, new};
 
@@ -44,7 +42,7 @@ async fn a_log_is_read_from_any_event_on() {
         );
         assert_eq!(follow(kit, "r", Some(65)).await, (vec![], false));
         let last = End { last: Some(chunk(66, 4)), ..end(Status::Completed, "r") };
-        kit.store.finish(Target::Lease(lease), last).await.unwrap();
+        kit.store.finish(lease, last).await.unwrap();
         kit.reopen_and(async |kit| {
             for from in 0..70_u64 {
                 let after = from.checked_sub(1);
@@ -82,7 +80,7 @@ async fn a_chunk_that_leaves_a_gap_is_refused() {
                 "{what}"
             );
             let last = End { last: Some(wrong), ..end(Status::Completed, "r") };
-            let finished = kit.store.finish(Target::Lease(lease.clone()), last).await;
+            let finished = kit.store.finish(lease.clone(), last).await;
             assert_eq!(finished, Err(StoreError::Sequence { expected: 3 }), "{what}");
         }
         assert_eq!(
@@ -106,7 +104,7 @@ async fn a_log_has_a_bound_and_the_end_still_fits() {
         kit.store.append(&lease, chunk(0, 1)).await.unwrap();
         assert_eq!(kit.store.append(&lease, chunk(1, 99)).await, Err(StoreError::Full(Full::Log)));
         let last = End { last: Some(chunk(1, 99)), ..end(Status::Incomplete, "r") };
-        assert_eq!(kit.store.finish(Target::Lease(lease), last).await, Ok(Finished::Now));
+        assert_eq!(kit.store.finish(lease, last).await, Ok(Finished::Now));
         assert_eq!(follow(kit, "r", None).await, (numbered(0..100), true));
     })
     .await;
@@ -117,7 +115,7 @@ async fn a_log_is_gone_an_hour_after_the_end() {
     each(Bounds::default(), async |kit| {
         let lease = kit.run("r").await;
         let last = End { last: Some(chunk(0, 1)), ..end(Status::Completed, "r") };
-        kit.store.finish(Target::Lease(lease), last).await.unwrap();
+        kit.store.finish(lease, last).await.unwrap();
         kit.clock.advance(Duration::from_secs(3599));
         assert_eq!(follow(kit, "r", None).await.0.len(), 1);
         assert_eq!(kit.store.evict().await.unwrap().logs, 0);
@@ -144,7 +142,7 @@ async fn an_owner_runs_so_many_and_queues_so_many() {
         let bob = Owner::new("bob");
         kit.store.enqueue(&bob, new("e", Link::Alone), vec![]).await.unwrap();
         assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.owner(), &bob);
-        kit.store.finish(Target::Lease(first), end(Status::Completed, "a")).await.unwrap();
+        kit.store.finish(first, end(Status::Completed, "a")).await.unwrap();
         assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "b");
     })
     .await;
@@ -164,13 +162,52 @@ async fn who_lost_the_lease_writes_nothing() {
         assert_eq!(swept.response.state, State::Running(vec![]));
         assert_eq!(kit.store.append(&old, chunk(1, 1)).await, Err(StoreError::LeaseLost));
         let end = end(Status::Failed, "r");
-        assert_eq!(
-            kit.store.finish(Target::Lease(old.clone()), end.clone()).await,
-            Err(StoreError::LeaseLost)
-        );
+        assert_eq!(kit.store.finish(old.clone(), end.clone()).await, Err(StoreError::LeaseLost));
         assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
-        assert_eq!(kit.store.finish(Target::Lease(swept.lease), end).await, Ok(Finished::Now));
+        assert_eq!(kit.store.finish(swept.lease, end).await, Ok(Finished::Now));
         assert!(kit.store.claim().await.unwrap().is_none());
+    })
+    .await;
+}
+
+/// A runner that appends without a pause could be cancelled from elsewhere with luck only.
+#[tokio::test]
+async fn who_fences_a_response_ends_it_at_the_log_that_it_read() {
+    each(Bounds::default(), async |kit| {
+        let runner = kit.run("r").await;
+        kit.store.append(&runner, chunk(0, 5)).await.unwrap();
+        let fence = kit.store.fence(&kit.owner, "r").await.unwrap().unwrap();
+        let log = follow(kit, "r", None).await.0.len() as u64;
+        assert_eq!(kit.store.append(&runner, chunk(log, 1)).await, Err(StoreError::LeaseLost));
+        assert_eq!(kit.store.renew(vec![runner.clone()]).await, Ok(vec![runner.clone()]));
+        let second = kit.store.fence(&kit.owner, "r").await.unwrap().unwrap();
+        let end = |status| End { last: Some(chunk(log, 1)), ..end(status, "r") };
+        for late in [runner, fence] {
+            assert_eq!(kit.store.finish(late, end(Status::Failed)).await, Err(StoreError::LeaseLost));
+        }
+        assert_eq!(kit.store.finish(second, end(Status::Cancelled)).await, Ok(Finished::Now));
+        assert_eq!(follow(kit, "r", None).await, (numbered(0..6), true));
+        assert_eq!(kit.store.fence(&kit.owner, "r").await, Ok(None));
+    })
+    .await;
+}
+
+/// One who fences a response and is lost leaves it as it was: it waits, or was lost under way.
+#[tokio::test]
+async fn fenced_and_left_response_waits_again_or_is_swept() {
+    each(Bounds::default(), async |kit| {
+        for _ in 0..5 {
+            kit.store.enqueue(&kit.owner, new("waits", Link::Alone), vec![]).await.unwrap();
+            assert!(kit.store.fence(&kit.owner, "waits").await.unwrap().is_some());
+            assert!(kit.store.claim().await.unwrap().is_none());
+            kit.clock.advance(Duration::from_secs(20));
+        }
+        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        kit.store.append(&lease, chunk(0, 1)).await.unwrap();
+        assert!(kit.store.fence(&kit.owner, "waits").await.unwrap().is_some());
+        assert!(kit.store.sweep().await.unwrap().is_empty());
+        kit.clock.advance(Duration::from_secs(20));
+        assert_eq!(kit.store.sweep().await.unwrap().len(), 1);
     })
     .await;
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use store::{
     Bounds, Budget, Evicted, Full, ITEM_BYTES, Link, Owner, Page, Purge, ROW_BYTES, Status, StoreError,
-    Target,
 };
 
 use crate::kit::{Kit, conversation, each, end, item, named, new, parent};
@@ -71,7 +70,7 @@ async fn what_runs_and_what_it_needs_is_never_evicted() {
         let before = kit.store.stats().await.unwrap();
         assert_eq!(kit.create("d", Link::Alone).await, Err(StoreError::Full(Full::Owner)));
         assert_eq!(kit.store.stats().await.unwrap(), before);
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "b")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "b")).await.unwrap();
         kit.create("d", Link::Alone).await.unwrap();
         assert_eq!(stored(kit, "ab").await, "a");
     })

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use store::{
     Budget, CompletionTag, End, Events, ExportedRecord, Link, NewCompletion, OpenCause, Options, Owner,
-    Sqlite, Status, Store, StoreError, Target, backup,
+    Sqlite, Status, Store, StoreError, backup,
 };
 
 use crate::kit::{chunk, conversation, end, item, new, parent, path};
@@ -64,7 +64,7 @@ async fn what_was_deleted_is_in_no_file_of_a_quiet_store() {
     let store = Sqlite::open(&path(&folder), &Options::default()).unwrap();
     let owner = Owner::new("a");
     let lease = store.create(&owner, new("r", Link::Alone)).await.unwrap();
-    store.finish(Target::Lease(lease), end(Status::Completed, SECRET)).await.unwrap();
+    store.finish(lease, end(Status::Completed, SECRET)).await.unwrap();
     let log = folder.path().join("state.db-wal");
     let holds =
         |file: &Path| fs::read(file).unwrap().windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes());
@@ -160,8 +160,7 @@ async fn a_closed_store_says_so() {
 /// less.
 async fn write_fixture(store: &Sqlite) {
     let alice = Owner::new("alice");
-    let finish =
-        async |lease, id| store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+    let finish = async |lease, id| store.finish(lease, end(Status::Completed, id)).await.unwrap();
     finish(store.create(&alice, new("a", Link::Alone)).await.unwrap(), "a").await;
     finish(store.create(&alice, new("b", parent("a"))).await.unwrap(), "b").await;
     store.delete(&alice, "a").await.unwrap();
@@ -170,7 +169,7 @@ async fn write_fixture(store: &Sqlite) {
     store.enqueue(&alice, new("d", Link::Alone), chunk(0, 3).events).await.unwrap();
     let lease = store.claim().await.unwrap().unwrap().lease;
     let last = End { last: Some(chunk(3, 9)), ..end(Status::Failed, "d") };
-    store.finish(Target::Lease(lease), last).await.unwrap();
+    store.finish(lease, last).await.unwrap();
     store.create(&Owner::new("bob"), new("e", Link::Alone)).await.unwrap();
     let tags = vec![CompletionTag { name: "model".to_owned(), value: "m".to_owned() }];
     let completion = NewCompletion { id: "f".to_owned(), tags, input: vec![item("f-0")] };

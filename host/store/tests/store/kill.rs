@@ -12,7 +12,6 @@ use std::sync::Arc;
 use seeded::SplitMix64;
 use store::{
     Bounds, Budget, End, Events, Finished, Link, Options, Owner, Response, Sqlite, State, Status, Store,
-    Target,
 };
 
 use crate::kit::{chunk, end, item, new, parent, path};
@@ -97,7 +96,7 @@ pub(crate) fn alice() -> Owner {
 pub(crate) async fn foreground(store: &Sqlite, id: &str, link: Link) {
     let lease = store.create(&alice(), new(id, link)).await.unwrap();
     acknowledge("created", id, 0);
-    store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+    store.finish(lease, end(Status::Completed, id)).await.unwrap();
     acknowledge("finished", id, 0);
 }
 
@@ -112,7 +111,7 @@ async fn background(store: &Sqlite, id: &str) {
         acknowledge("logged", &id, first + 10);
     }
     let last = End { last: Some(chunk(32, 5)), ..end(Status::Completed, &id) };
-    assert_eq!(store.finish(Target::Lease(claimed.lease), last).await.unwrap(), Finished::Now);
+    assert_eq!(store.finish(claimed.lease, last).await.unwrap(), Finished::Now);
     acknowledge("finished", &id, 37);
 }
 
@@ -206,7 +205,7 @@ async fn end_orphans(store: &Sqlite) {
             let id = orphan.lease.id().to_owned();
             whole(store, &id).await;
             logged(store, &id).await;
-            store.finish(Target::Lease(orphan.lease), end(Status::Failed, &id)).await.unwrap();
+            store.finish(orphan.lease, end(Status::Failed, &id)).await.unwrap();
         }
     }
 }

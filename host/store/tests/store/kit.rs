@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use store::{
     Bounds, Budget, Chunk, End, Finished, Lease, Link, NewResponse, Options, Order, Owner, Page, Sqlite,
-    Status, Store, StoreError, StoredItem, Target, TimeSource,
+    Status, Store, StoreError, StoredItem, TimeSource,
 };
 
 /// A store and what a test needs to drive it.
@@ -78,7 +78,7 @@ impl Kit {
     /// Creates one and completes it with one output item `ID-out`.
     pub(crate) async fn complete(&self, id: &str, link: Link) {
         let lease = self.create(id, link).await.unwrap();
-        let finished = self.store.finish(Target::Lease(lease), end(Status::Completed, id)).await;
+        let finished = self.store.finish(lease, end(Status::Completed, id)).await;
         assert_eq!(finished, Ok(Finished::Now));
     }
 

@@ -279,16 +279,16 @@ impl Model {
         &mut self,
         owner: &Owner,
         id: &str,
-        epoch: Option<u64>,
+        epoch: u64,
         end: &store::End,
     ) -> Result<bool, StoreError> {
         let (index, now) = (self.find(owner, id)?, self.now);
         let response = &mut self.responses[index];
         if response.ended.is_some() {
-            let was_held = epoch == Some(response.epoch) && !response.released;
+            let was_held = epoch == response.epoch && !response.released;
             return Ok(was_held && response.has_ended_as(end));
         }
-        if epoch.is_some_and(|epoch| epoch != response.epoch || response.released) {
+        if epoch != response.epoch || response.released {
             return Err(StoreError::LeaseLost);
         }
         response.ended = Some((end.status, now));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use store::{
     Bounds, Budget, Chunk, End, Events, Evicted, Finished, Lease, Link, NewResponse, Order, Owner, State,
-    Status, StoredItem, Target,
+    StoredItem,
 };
 
 use crate::kit::{Kit, chunk, each, named, page};
@@ -84,12 +84,15 @@ impl Program<'_> {
                 let last = self.last(&lease, last);
                 let end =
                     End { status, result: vec![2; size], output: items(&[7], &number.to_string()), last };
-                self.finish(Target::Lease(lease.clone()), lease.owner(), lease.id(), Some(epoch), end).await;
+                let expected = self.model.finish(lease.owner(), lease.id(), epoch, &end);
+                let finished = self.kit.store.finish(lease, end).await;
+                assert_eq!(finished.map(|finished| finished == Finished::Now), expected);
             }
-            Step::Cancel(name) => {
+            Step::Fence(name) => {
                 let (owner, id) = (owner(name.0), response(name.1));
-                let end = End { status: Status::Cancelled, result: vec![3], output: vec![], last: None };
-                self.finish(Target::Id(owner.clone(), id.clone()), &owner, &id, None, end).await;
+                let (expected, fence) = (model.fence(&owner, &id), store.fence(&owner, &id).await);
+                assert_eq!(fence.as_ref().map(Option::is_some), expected.as_ref().map(Option::is_some));
+                self.leases.extend(fence.into_iter().flatten().zip(expected.into_iter().flatten()));
             }
             Step::Renew(lease) => {
                 let Some((lease, epoch)) = self.lease(lease) else { return };
@@ -184,12 +187,6 @@ impl Program<'_> {
             .find(lease.owner(), lease.id())
             .is_ok_and(|index| self.model.responses[index].background);
         (background && !self.logless && count > 0).then(|| chunk(self.events(lease), count))
-    }
-
-    async fn finish(&mut self, target: Target, owner: &Owner, id: &str, epoch: Option<u64>, end: End) {
-        let expected = self.model.finish(owner, id, epoch, &end);
-        let finished = self.kit.store.finish(target, end).await;
-        assert_eq!(finished.map(|finished| finished == Finished::Now), expected);
     }
 
     fn take(&mut self, leases: Vec<Lease>, expected: impl FnOnce(&mut Model) -> Vec<(Owner, String, u64)>) {

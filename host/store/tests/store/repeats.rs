@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use store::{
     Bounds, Budget, CompletionTag, End, Finished, Lease, Link, NewCompletion, Order, Reply, State, Status,
-    StoreError, Target,
+    StoreError,
 };
 
 use crate::kit::{Kit, chunk, conversation, each, end, ids, item, new, page, parent};
@@ -50,7 +50,7 @@ async fn response_created_again_is_the_one_that_is_stored() {
             assert_eq!(kit.store.create(&kit.owner, other).await, Err(StoreError::Duplicate), "{id}");
             let background = kit.store.enqueue(&kit.owner, new(id, link.clone()), vec![]).await;
             assert_eq!(background, Err(StoreError::Duplicate), "{id}");
-            kit.store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+            kit.store.finish(lease, end(Status::Completed, id)).await.unwrap();
             assert_eq!(kit.create(id, link).await, Err(StoreError::Duplicate), "it has ended");
         }
         assert_eq!(kit.create("x", parent("a")).await, Err(StoreError::Duplicate), "another link");
@@ -122,11 +122,10 @@ async fn response_finished_again_ended_by_this_and_otherwise_before() {
         let foreground = kit.create("f", conversation("v")).await.unwrap();
         let background = kit.run("b").await;
         kit.store.append(&background, chunk(0, 2)).await.unwrap();
-        let finish =
-            async |lease: &Lease, end: End| kit.store.finish(Target::Lease(lease.clone()), end).await;
+        let finish = async |lease: &Lease, end: End| kit.store.finish(lease.clone(), end).await;
         for (lease, last) in [(&foreground, None), (&background, Some(chunk(2, 2)))] {
             let whole = || End { last: last.clone(), ..end(Status::Completed, lease.id()) };
-            lost(kit.store.finish(Target::Lease(lease.clone()), whole())).await;
+            lost(kit.store.finish(lease.clone(), whole())).await;
             for _ in 0..2 {
                 assert_eq!(finish(lease, whole()).await, Ok(Finished::Now));
             }

@@ -79,6 +79,19 @@ impl Model {
         (response.owner.clone(), response.id.clone(), response.epoch)
     }
 
+    /// Takes what hasn't ended. Returns its epoch.
+    pub(crate) fn fence(&mut self, owner: &Owner, id: &str) -> Result<Option<u64>, StoreError> {
+        let index = self.find(owner, id)?;
+        let response = &mut self.responses[index];
+        if response.ended.is_some() {
+            return Ok(None);
+        }
+        response.epoch += 1;
+        response.released = false;
+        response.lease = self.now + self.limits.lease;
+        Ok(Some(response.epoch))
+    }
+
     /// Returns whether the lease was held.
     pub(crate) fn renew(&mut self, owner: &Owner, id: &str, epoch: u64) -> bool {
         let end = self.now + self.limits.lease;
