@@ -8,6 +8,7 @@
 mod bounds;
 mod budget;
 mod chunk;
+mod clock;
 mod error;
 mod limits;
 mod records;
@@ -16,8 +17,9 @@ mod sqlite;
 mod store;
 mod types;
 
-pub use self::bounds::{ITEM_BYTES, ROW_BYTES, TimeSource};
+pub use self::bounds::{ITEM_BYTES, ROW_BYTES};
 pub use budget::{Budget, Payer};
+pub use clock::TimeSource;
 pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
 pub use limits::Bounds;
 pub use records::{Evicted, ExportedRecord, Purge, Stats};

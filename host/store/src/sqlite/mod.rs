@@ -136,6 +136,7 @@ impl Sqlite {
             file: self.file.clone(),
             bounds: options.bounds.clone(),
             clock: options.clock.clone(),
+            moment: Cell::default(),
             host: options.host.as_str().into(),
             evicting: Cell::default(),
             evicted: self.evicted.clone(),

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::open::BUSY;
 use super::open_file::OpenFile;
 use crate::bounds::millis;
+use crate::clock::Moment;
 use crate::{Bounds, Evicted, Millis, Result, StoreError, TimeSource};
 
 /// A thread's connection.
@@ -19,6 +20,8 @@ pub(crate) struct Session {
     pub(crate) file: Option<Arc<OpenFile>>,
     pub(crate) bounds: Bounds,
     pub(crate) clock: TimeSource,
+    /// When the transaction under way happens.
+    pub(crate) moment: Cell<Moment>,
     pub(crate) host: Arc<str>,
     /// What the transaction under way has evicted.
     pub(crate) evicting: Cell<Evicted>,
@@ -34,7 +37,13 @@ impl Session {
                 self.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", []).ok()
             })?;
         }
+        self.tick();
         self.execute(sql)
+    }
+
+    /// Takes the clock's time for the transaction that begins.
+    pub(crate) fn tick(&self) {
+        self.moment.set(self.clock.moment());
     }
 
     /// Runs a statement without parameters or rows.
@@ -103,7 +112,7 @@ impl Session {
     }
 
     pub(crate) fn now(&self) -> Millis {
-        self.clock.now()
+        self.moment.get().date
     }
 
     /// What was used last at this time or before is expired.
@@ -111,10 +120,9 @@ impl Session {
         self.now().saturating_sub(millis(self.bounds.unused))
     }
 
-    /// The time by which leases end. It isn't the date, which may be set under a lease. Only this
-    /// process reads it: opening the file ends all leases.
+    /// The time by which leases end.
     pub(crate) fn lease_now(&self) -> Millis {
-        self.clock.elapsed()
+        self.moment.get().passed
     }
 
     /// When a lease that is given now ends.
