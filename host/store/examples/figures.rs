@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use store::{
-    Budget, Chunk, End, Events, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem,
-    Synchronous,
+    Budget, Chunk, End, Events, Lease, Link, Needs, NewResponse, Options, Owner, Served, Sqlite, Status,
+    Store, StoredItem, Synchronous,
 };
 
 fn main() {
@@ -102,8 +102,10 @@ fn event(number: u64) -> Vec<u8> {
 async fn log(folder: &Path) {
     const EVENTS: u64 = 100_064;
     let (_folder, store) = open(folder, Synchronous::Normal);
-    store.enqueue(&owner(), new("resp_log".into(), Link::Alone), vec![]).await.unwrap();
-    let lease = store.claim().await.unwrap().unwrap().lease;
+    let needs = Needs { model: "m".into(), version: 1 };
+    let served = Served { models: vec!["m".into()], version: 1 };
+    store.enqueue(&owner(), &needs, new("resp_log".into(), Link::Alone), vec![]).await.unwrap();
+    let lease = store.claim(&served).await.unwrap().unwrap().lease;
     let before = store.stats().await.unwrap();
     let (start, mut raw) = (Instant::now(), 0);
     for first in (0..EVENTS).step_by(64) {

@@ -46,6 +46,9 @@ pub enum StoreError {
         /// The number that a chunk must begin at.
         expected: u64,
     },
+    /// An id or name that is to be stored has a NUL character, which databases don't keep in a text.
+    #[error("an id or name has a NUL character")]
+    Nul,
     /// Something else is stored under this number: of a log's events, or of an output's items. What is
     /// the same again is a success.
     #[error("something else is stored under number {at} already")]

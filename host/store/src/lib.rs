@@ -28,6 +28,6 @@ pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use
 pub use store::Store;
 pub use types::{
     Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,
-    Finished, Items, Lease, Link, Millis, NewCompletion, NewResponse, Order, Owner, Page, Response, Side,
-    State, Status, StoredConversation, StoredItem,
+    Finished, Items, Lease, Link, Millis, Needs, NewCompletion, NewResponse, Order, Orphaned, Owner, Page,
+    Response, Served, Side, State, Status, StoredConversation, StoredItem, Swept,
 };

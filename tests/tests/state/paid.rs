@@ -2,9 +2,7 @@
 //! continues, pages. What can't be paid for has a name and a remedy, and leaves nothing behind.
 
 use serde_json::{Value, json};
-use store::{
-    End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem,
-};
+use store::{End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem};
 use tests::client::{Answer, get, metric, post};
 use tests::process::ServerProcess;
 use tests::server::{Setup, TestServer};

@@ -69,6 +69,7 @@ pub(crate) fn refusal(error: StoreError) -> ApiError {
         }
         fault @ (StoreError::Duplicate
         | StoreError::LeaseLost
+        | StoreError::Nul
         | StoreError::Sequence { .. }
         | StoreError::Conflict { .. }) => {
             tracing::error!(%fault, "the store refused what the server wrote");

@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
 use super::evict::{Debt, Keep};
-use super::row::Kind;
+use super::row::{Kind, text};
 use super::session::Session;
 use super::{evict, read, repeat, responses};
 use crate::bounds::{ITEM_BYTES, SWEPT, TOUCH, millis};
@@ -41,7 +41,7 @@ fn find(s: &Session, owner: &Owner, id: &str) -> Result<Row> {
 pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(Lease, Option<Debt>)> {
     let NewCompletion { id, tags, input } = new;
     let new = NewResponse { id, link: Link::Alone, request: Vec::new(), input };
-    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 };
+    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host(), epoch: 1 };
     if let Some(row) = repeat::created(s, owner, &new, Kind::Completion, false)? {
         let is_same = row.held_by(&lease) && self::tags(s, row.key)? == tags;
         return if is_same { Ok((lease, None)) } else { Err(StoreError::Duplicate) };
@@ -63,7 +63,7 @@ fn tag(s: &Session, key: i64, tags: &[CompletionTag]) -> Result<u64> {
     for CompletionTag { name, value } in tags {
         s.run(
             "INSERT OR REPLACE INTO tag (response, owner, name, value) SELECT key, owner, ?2, ?3 FROM response WHERE key = ?1",
-            params![key, name, value],
+            params![key, text(name)?, text(value)?],
         )?;
         bytes += ITEM_BYTES + (name.len() + value.len()) as u64;
     }

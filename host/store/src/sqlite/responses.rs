@@ -5,14 +5,15 @@ use rusqlite::params;
 use super::evict::Debt;
 use super::row::{
     CHUNK_ROW, ConversationRow, Kind, QUEUED, RUNNING, ResponseRow, body_bytes, counted, owner_key,
-    status_number,
+    status_number, text,
 };
 use super::session::Session;
-use super::{conversations, evict, read, repeat};
+use super::{background, conversations, evict, read, repeat};
 use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
-    End, Finished, Full, Lease, Link, NewResponse, Owner, Result, Status, StoreError, StoredItem, TooLong,
+    End, Finished, Full, Lease, Link, Needs, NewResponse, Owner, Result, Status, StoreError, StoredItem,
+    TooLong,
 };
 
 /// What a link brings to a new response.
@@ -27,7 +28,7 @@ struct Before {
 
 pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<(Lease, Option<Debt>)> {
     let kind = Kind::of(&new.link);
-    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 };
+    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host(), epoch: 1 };
     if let Some(row) = repeat::created(s, owner, new, kind, false)? {
         return if row.held_by(&lease) { Ok((lease, None)) } else { Err(StoreError::Duplicate) };
     }
@@ -38,6 +39,7 @@ pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<(L
 pub(crate) fn enqueue(
     s: &Session,
     owner: &Owner,
+    needs: &Needs,
     new: &NewResponse,
     log: &[Packed],
 ) -> Result<((), Option<Debt>)> {
@@ -53,8 +55,13 @@ pub(crate) fn enqueue(
         return Err(StoreError::QueueFull(s.bounds.queued));
     }
     if !log.is_empty() {
-        log_chunks(s, &ResponseRow::get(s, key)?, 0, log)?;
+        log_chunks(s, &ResponseRow::get(s, key)?, QUEUED, 0, log)?;
     }
+    s.run(
+        "UPDATE response SET model = ?, version = ? WHERE key = ?",
+        params![text(&needs.model)?, needs.version, key],
+    )?;
+    background::note_served(s, &needs.model, needs.version)?;
     Ok(((), evict::make_room(s, owner_key, None, own_bytes(new))?))
 }
 
@@ -83,14 +90,14 @@ pub(crate) fn insert(
         Link::Conversation(id) => (None, Some(id)),
     };
     let (status, host, runs, lease) =
-        if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(&*s.host), 1, s.lease_end()) };
+        if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(s.host()), 1, s.lease_end()) };
     s.run(
         "INSERT INTO response (owner, id, status, background, parent, parent_id, depth, context, conversation, root, base, created, used, \
          logged, bytes, host, epoch, tries, lease, kind) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13, ?14, ?15, ?15, ?16, ?17)",
         params![
             owner_key,
-            new.id,
+            text(&new.id)?,
             status,
             background,
             before.parent,
@@ -183,12 +190,12 @@ pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) 
     if row.log_bytes + added > s.bounds.log_bytes {
         return Err(StoreError::Full(Full::Log));
     }
-    log_chunks(s, &row, first, chunks)?;
-    s.run("UPDATE response SET status = ? WHERE key = ?", params![RUNNING, row.key])?;
-    Ok(())
+    log_chunks(s, &row, RUNNING, first, chunks)
 }
 
-fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> Result<()> {
+/// Adds chunks to the log of a response, which has this status from then on. Their bytes are counted
+/// for its owner when it ends.
+fn log_chunks(s: &Session, row: &ResponseRow, status: u64, first: u64, chunks: &[Packed]) -> Result<()> {
     let Some(last) = chunks.last().filter(|_| first == row.events && row.background) else {
         return Err(StoreError::Sequence { expected: row.events });
     };
@@ -201,8 +208,8 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
         added += CHUNK_ROW + chunk.body.len() as u64;
     }
     s.run(
-        "UPDATE response SET events = ?1, log_bytes = log_bytes + ?2, bytes = bytes + ?2 WHERE key = ?3",
-        params![last.last + 1, added, row.key],
+        "UPDATE response SET status = ?, events = ?, log_bytes = log_bytes + ? WHERE key = ?",
+        params![status, last.last + 1, added, row.key],
     )?;
     Ok(())
 }
@@ -253,14 +260,14 @@ pub(crate) fn finish(
         return Ok(Finished::Now);
     }
     if let Some((first, chunks)) = last {
-        log_chunks(s, &row, first, &chunks)?;
+        log_chunks(s, &row, RUNNING, first, &chunks)?;
     }
     let stored = output_len(s, row.key)?;
     let rest = usize::try_from(stored).ok().and_then(|stored| end.output.get(stored..)).unwrap_or_default();
     insert_items(s, row.key, row.owner, 1, stored, rest)?;
     s.run("UPDATE body SET result = ? WHERE response = ?", params![end.result, row.key])?;
     s.run(
-        "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + ?3, context = context + ?4 WHERE key = ?5",
+        "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + log_bytes + ?3, context = context + ?4 WHERE key = ?5",
         params![
             status_number(end.status),
             s.now(),
@@ -303,7 +310,7 @@ fn insert_items(
     for (pos, item) in (first..).zip(items) {
         s.run(
             "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",
-            params![key, side, pos, owner, item.id, item.body],
+            params![key, side, pos, owner, text(&item.id)?, item.body],
         )?;
     }
     Ok(())

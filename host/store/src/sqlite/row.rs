@@ -200,8 +200,13 @@ pub(crate) fn owner_key(s: &Session, owner: &Owner) -> Result<i64> {
     if let Some(key) = known {
         return Ok(key);
     }
-    s.run("INSERT INTO owner (name) VALUES (?)", [owner.name()])?;
+    s.run("INSERT INTO owner (name) VALUES (?)", [text(owner.name())?])?;
     Ok(s.connection.last_insert_rowid())
+}
+
+/// This text, if it can be stored as one that is searched.
+pub(crate) fn text(text: &str) -> Result<&str> {
+    if text.contains('\0') { Err(StoreError::Nul) } else { Ok(text) }
 }
 
 /// A row of table `conversation`.

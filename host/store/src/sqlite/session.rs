@@ -1,7 +1,7 @@
 //! A connection with what transactions need beside it: bounds, the clock, the host's name.
 //! Statements are prepared once.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ pub(crate) struct Session {
     pub(crate) clock: TimeSource,
     /// When the transaction under way happens.
     pub(crate) moment: Cell<Moment>,
-    pub(crate) host: Arc<str>,
+    /// The host that makes the transaction under way.
+    pub(crate) host: RefCell<Arc<str>>,
     /// What the transaction under way has evicted.
     pub(crate) evicting: Cell<Evicted>,
     /// What was evicted by all that were committed.
@@ -111,6 +112,11 @@ impl Session {
         *self.evicted.lock().unwrap_or_else(PoisonError::into_inner) += self.evicting.take();
     }
 
+    /// The host that makes the transaction under way.
+    pub(crate) fn host(&self) -> Arc<str> {
+        self.host.borrow().clone()
+    }
+
     pub(crate) fn now(&self) -> Millis {
         self.moment.get().date
     }
@@ -134,5 +140,28 @@ impl Session {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         StoreError::Unavailable(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{Options, Sqlite, TimeSource};
+
+    #[tokio::test]
+    async fn transaction_has_one_moment_however_long_it_takes() {
+        let clock = TimeSource::manual(1000);
+        let store = Sqlite::memory(&Options { clock: clock.clone(), ..Options::default() }).unwrap();
+        let moments = async || {
+            let work = |s: &super::Session| {
+                let before = (s.now(), s.lease_now());
+                s.clock.advance(Duration::from_secs(1));
+                assert_eq!((s.now(), s.lease_now()), before);
+                Ok(before)
+            };
+            store.call(work).await.unwrap()
+        };
+        assert_eq!([moments().await, moments().await], [(1000, 0), (2000, 1000)]);
     }
 }

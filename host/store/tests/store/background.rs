@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Chunk, End, Events, Finished, Full, Link, Owner, State, Status, StoreError};
+use store::{
+    Bounds, Budget, Chunk, End, Events, Finished, Full, Link, Needs, Orphaned, Owner, Served, State, Status,
+    StoreError,
+};
 
-use crate::kit::{Kit, chunk, each, end, new};
+use crate::kit::{Kit, chunk, each, end, needs, new, served};
 
 /// All events behind a number, over several calls.
 async fn follow(kit: &Kit, id: &str, mut after: Option<u64>) -> (Vec<String>, bool) {
@@ -29,12 +32,12 @@ fn numbered(range: std::ops::Range<u64>) -> Vec<String> {
 #[tokio::test]
 async fn a_log_is_read_from_any_event_on() {
     each(Bounds::default(), async |kit| {
-        kit.store.enqueue(&kit.owner, new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
+        kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
         assert_eq!(
             kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
             State::Queued
         );
-        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        let lease = kit.store.claim(&served()).await.unwrap().unwrap().lease;
         kit.store.append(&lease, chunk(2, 64)).await.unwrap();
         assert_eq!(
             kit.store.response(&kit.owner, "r", Budget::default()).await.unwrap().state,
@@ -134,16 +137,16 @@ async fn an_owner_runs_so_many_and_queues_so_many() {
         let first = kit.run("a").await;
         kit.store.append(&first, chunk(0, 1)).await.unwrap();
         for id in ["b", "c"] {
-            kit.store.enqueue(&kit.owner, new(id, Link::Alone), vec![]).await.unwrap();
+            kit.store.enqueue(&kit.owner, &needs(), new(id, Link::Alone), vec![]).await.unwrap();
         }
-        let full = kit.store.enqueue(&kit.owner, new("d", Link::Alone), vec![]).await;
+        let full = kit.store.enqueue(&kit.owner, &needs(), new("d", Link::Alone), vec![]).await;
         assert_eq!(full, Err(StoreError::QueueFull(2)));
-        assert!(kit.store.claim().await.unwrap().is_none());
+        assert!(kit.store.claim(&served()).await.unwrap().is_none());
         let bob = Owner::new("bob");
-        kit.store.enqueue(&bob, new("e", Link::Alone), vec![]).await.unwrap();
-        assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.owner(), &bob);
+        kit.store.enqueue(&bob, &needs(), new("e", Link::Alone), vec![]).await.unwrap();
+        assert_eq!(kit.store.claim(&served()).await.unwrap().unwrap().lease.owner(), &bob);
         kit.store.finish(first, end(Status::Completed, "a")).await.unwrap();
-        assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "b");
+        assert_eq!(kit.store.claim(&served()).await.unwrap().unwrap().lease.id(), "b");
     })
     .await;
 }
@@ -159,13 +162,13 @@ async fn who_lost_the_lease_writes_nothing() {
         assert!(kit.store.sweep().await.unwrap().is_empty());
         kit.clock.advance(Duration::from_secs(1));
         let swept = kit.store.sweep().await.unwrap().remove(0);
-        assert_eq!(swept.response.state, State::Running(vec![]));
+        assert_eq!(swept.why, Orphaned::Lost);
         assert_eq!(kit.store.append(&old, chunk(1, 1)).await, Err(StoreError::LeaseLost));
         let end = end(Status::Failed, "r");
         assert_eq!(kit.store.finish(old.clone(), end.clone()).await, Err(StoreError::LeaseLost));
         assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
         assert_eq!(kit.store.finish(swept.lease, end).await, Ok(Finished::Now));
-        assert!(kit.store.claim().await.unwrap().is_none());
+        assert!(kit.store.claim(&served()).await.unwrap().is_none());
     })
     .await;
 }
@@ -197,12 +200,12 @@ async fn who_fences_a_response_ends_it_at_the_log_that_it_read() {
 async fn fenced_and_left_response_waits_again_or_is_swept() {
     each(Bounds::default(), async |kit| {
         for _ in 0..5 {
-            kit.store.enqueue(&kit.owner, new("waits", Link::Alone), vec![]).await.unwrap();
+            kit.store.enqueue(&kit.owner, &needs(), new("waits", Link::Alone), vec![]).await.unwrap();
             assert!(kit.store.fence(&kit.owner, "waits").await.unwrap().is_some());
-            assert!(kit.store.claim().await.unwrap().is_none());
+            assert!(kit.store.claim(&served()).await.unwrap().is_none());
             kit.clock.advance(Duration::from_secs(20));
         }
-        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        let lease = kit.store.claim(&served()).await.unwrap().unwrap().lease;
         kit.store.append(&lease, chunk(0, 1)).await.unwrap();
         assert!(kit.store.fence(&kit.owner, "waits").await.unwrap().is_some());
         assert!(kit.store.sweep().await.unwrap().is_empty());
@@ -215,14 +218,14 @@ async fn fenced_and_left_response_waits_again_or_is_swept() {
 #[tokio::test]
 async fn claimed_and_unbegun_is_claimable_twice_again() {
     each(Bounds::default(), async |kit| {
-        kit.store.enqueue(&kit.owner, new("r", Link::Alone), vec![]).await.unwrap();
+        kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), vec![]).await.unwrap();
         for _ in 0..3 {
             assert!(kit.store.sweep().await.unwrap().is_empty());
-            assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "r");
-            assert!(kit.store.claim().await.unwrap().is_none());
+            assert_eq!(kit.store.claim(&served()).await.unwrap().unwrap().lease.id(), "r");
+            assert!(kit.store.claim(&served()).await.unwrap().is_none());
             kit.clock.advance(Duration::from_secs(20));
         }
-        assert!(kit.store.claim().await.unwrap().is_none());
+        assert!(kit.store.claim(&served()).await.unwrap().is_none());
         assert_eq!(kit.store.sweep().await.unwrap().len(), 1);
     })
     .await;
@@ -231,19 +234,93 @@ async fn claimed_and_unbegun_is_claimable_twice_again() {
 #[tokio::test]
 async fn given_back_work_is_claimable_at_once_as_before() {
     each(Bounds::default(), async |kit| {
-        kit.store.enqueue(&kit.owner, new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
+        kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), chunk(0, 2).events).await.unwrap();
         for _ in 0..9 {
-            let old = kit.store.claim().await.unwrap().unwrap().lease;
-            assert!(kit.store.claim().await.unwrap().is_none());
+            let old = kit.store.claim(&served()).await.unwrap().unwrap().lease;
+            assert!(kit.store.claim(&served()).await.unwrap().is_none());
             assert_eq!(kit.store.release(old.clone()).await, Ok(()));
             assert_eq!(kit.store.release(old.clone()).await, Err(StoreError::LeaseLost), "it is nobody's");
             assert_eq!(kit.store.append(&old, chunk(2, 1)).await, Err(StoreError::LeaseLost));
             assert_eq!(kit.store.renew(vec![old.clone()]).await, Ok(vec![old]));
         }
-        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        let lease = kit.store.claim(&served()).await.unwrap().unwrap().lease;
         kit.store.append(&lease, chunk(2, 1)).await.unwrap();
         assert_eq!(kit.store.release(lease.clone()).await, Err(StoreError::LeaseLost), "it has begun");
         kit.store.append(&lease, chunk(3, 1)).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_waits_is_claimed_by_who_serves_its_model_and_reads_its_request() {
+    each(Bounds::default(), async |kit| {
+        let needs = |model: &str, version| Needs { model: model.into(), version };
+        let served = |models: &[&str], version| Served {
+            models: models.iter().map(|model| (*model).to_owned()).collect(),
+            version,
+        };
+        for (id, model, version) in [("a", "large", 1), ("b", "small", 2), ("c", "small", 1)] {
+            let new = new(id, Link::Alone);
+            kit.store.enqueue(&kit.owner, &needs(model, version), new, vec![]).await.unwrap();
+        }
+        let claim = async |models: &[&str], version| {
+            let claimed = kit.store.claim(&served(models, version)).await.unwrap();
+            claimed.map(|claimed| claimed.lease.id().to_owned())
+        };
+        assert_eq!(claim(&[], 9).await, None);
+        assert_eq!(claim(&["other"], 9).await, None);
+        assert_eq!(claim(&["small", "other"], 1).await.as_deref(), Some("c"));
+        assert_eq!(claim(&["small"], 1).await, None);
+        assert_eq!(claim(&["small", "large"], 2).await.as_deref(), Some("a"));
+        assert_eq!(claim(&["small", "large"], 2).await.as_deref(), Some("b"));
+    })
+    .await;
+}
+
+/// It waited for ever.
+#[tokio::test]
+async fn what_nobody_serves_is_swept_after_a_time_and_what_waits_its_turn_is_not() {
+    const MINUTE: Duration = Duration::from_mins(1);
+    each(Bounds { running: 1, ..Bounds::default() }, async |kit| {
+        let needs = |model: &str, version| Needs { model: model.into(), version };
+        for (id, model, version) in
+            [("runs", "model", 1), ("waits", "model", 1), ("gone", "gone", 1), ("newer", "model", 2)]
+        {
+            let new = new(id, Link::Alone);
+            kit.store.enqueue(&kit.owner, &needs(model, version), new, vec![]).await.unwrap();
+        }
+        let running = kit.store.claim(&served()).await.unwrap().unwrap().lease;
+        for _ in 0..9 {
+            kit.clock.advance(MINUTE);
+            assert_eq!(kit.store.renew(vec![running.clone()]).await, Ok(vec![]));
+            assert!(kit.beside.claim(&served()).await.unwrap().is_none());
+            assert_eq!(kit.store.sweep().await, Ok(vec![]));
+        }
+        // A date that is set is no time that passes.
+        kit.clock.set(kit.clock.now() + 3_600_000);
+        assert_eq!(kit.store.sweep().await, Ok(vec![]));
+        kit.clock.advance(MINUTE);
+        kit.store.renew(vec![running]).await.unwrap();
+        let swept = kit.store.sweep().await.unwrap();
+        let swept: Vec<_> = swept.iter().map(|swept| (swept.lease.id(), swept.why)).collect();
+        assert_eq!(swept, [("gone", Orphaned::Unserved), ("newer", Orphaned::Unserved)]);
+        assert_eq!(kit.beside.sweep().await, Ok(vec![]), "they are being ended");
+    })
+    .await;
+}
+
+/// A start with a model that takes long to load is no reason to give up what waits for it.
+#[tokio::test]
+async fn restart_gives_what_waits_all_the_time_again() {
+    each(Bounds::default(), async |kit| {
+        kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), vec![]).await.unwrap();
+        kit.clock.advance(Duration::from_mins(9));
+        if kit.reopen() {
+            kit.clock.advance(Duration::from_mins(9));
+            assert_eq!(kit.store.sweep().await, Ok(vec![]));
+            kit.clock.advance(Duration::from_mins(1));
+            assert_eq!(kit.store.sweep().await.unwrap().len(), 1);
+        }
     })
     .await;
 }
@@ -254,13 +331,13 @@ async fn restart_sweeps_orphans_and_leaves_the_queue() {
         let lease = kit.run("running").await;
         kit.store.append(&lease, chunk(0, 1)).await.unwrap();
         kit.create("foreground", Link::Alone).await.unwrap();
-        kit.store.enqueue(&kit.owner, new("queued", Link::Alone), vec![]).await.unwrap();
+        kit.store.enqueue(&kit.owner, &needs(), new("queued", Link::Alone), vec![]).await.unwrap();
         if kit.reopen() {
             let swept = kit.store.sweep().await.unwrap();
             let ids: Vec<&str> = swept.iter().map(|claimed| claimed.lease.id()).collect();
             assert_eq!(ids, ["running", "foreground"]);
             assert_eq!(kit.store.append(&lease, chunk(1, 1)).await, Err(StoreError::LeaseLost));
-            assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "queued");
+            assert_eq!(kit.store.claim(&served()).await.unwrap().unwrap().lease.id(), "queued");
         }
     })
     .await;

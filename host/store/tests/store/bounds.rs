@@ -215,3 +215,33 @@ async fn conversation_lives_as_long_as_its_chains() {
     })
     .await;
 }
+
+/// A chunk was a write to the row of its owner as well, which all its responses share.
+#[tokio::test]
+async fn logs_of_what_runs_make_room_with_the_upkeep_and_are_counted_at_the_end() {
+    each(Bounds { owner_bytes: 60_000, ..Bounds::default() }, async |kit| {
+        kit.complete("old", Link::Alone).await;
+        let lease = kit.run("r").await;
+        let bytes = async || kit.store.stats().await.unwrap().owners[0].1;
+        let alone = bytes().await;
+        let noise = |from: u64| -> Vec<u8> {
+            let mut random = seeded::SplitMix64::new(from);
+            (0..4000).flat_map(|_| random.draw().to_le_bytes()).collect()
+        };
+        for first in 0..2 {
+            let chunk = store::Chunk { first, events: vec![noise(first)] };
+            kit.store.append(&lease, chunk).await.unwrap();
+        }
+        let logged = bytes().await;
+        assert!(logged > 60_000 && logged > alone + 60_000, "{logged}");
+        assert_eq!(kit.store.check().await, Ok(vec![]));
+        assert!(kit.store.response(&kit.owner, "old", Budget::default()).await.is_ok());
+        assert_eq!(kit.store.evict().await.unwrap().responses, 1);
+        assert!(kit.store.response(&kit.owner, "old", Budget::default()).await.is_err());
+        kit.store.finish(lease, end(Status::Completed, "r")).await.unwrap();
+        assert!(bytes().await > 60_000);
+        assert_eq!(kit.create("next", Link::Alone).await.err(), None);
+        assert!(kit.store.response(&kit.owner, "r", Budget::default()).await.is_err(), "it made room");
+    })
+    .await;
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use store::{Bounds, Budget, Events, Evicted, Link, NewCompletion, Order, Status, StoreError, StoredItem};
 
-use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent};
+use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent, served};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -28,14 +28,14 @@ async fn a_date_that_is_set_ends_no_lease_and_keeps_none() {
         let completion = kit.store.completion_create(&kit.owner, new).await.unwrap();
         for date in [now + HOUR, now + 400 * DAY, now - 400 * DAY, 0, now] {
             kit.clock.set(date);
-            assert!(kit.store.claim().await.unwrap().is_none());
+            assert!(kit.store.claim(&served()).await.unwrap().is_none());
             assert!(kit.store.sweep().await.unwrap().is_empty());
             let leases = vec![foreground.clone(), running.clone(), claimed.clone(), completion.clone()];
             assert_eq!(kit.store.renew(leases).await, Ok(vec![]));
         }
         kit.clock.set(now - DAY);
         kit.clock.advance(Duration::from_secs(21));
-        assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "c");
+        assert_eq!(kit.store.claim(&served()).await.unwrap().unwrap().lease.id(), "c");
         let swept = kit.store.sweep().await.unwrap();
         let swept: Vec<&str> = swept.iter().map(|claimed| claimed.lease.id()).collect();
         assert_eq!(swept, ["a", "b"]);

@@ -9,7 +9,7 @@ use store::{
     StoreError,
 };
 
-use crate::kit::{Kit, chunk, conversation, each, end, ids, item, new, page, parent};
+use crate::kit::{Kit, chunk, conversation, each, end, ids, item, needs, new, page, parent, served};
 
 /// Makes a call, and loses its answer.
 async fn lost<T>(mut call: Reply<T>) {
@@ -48,7 +48,7 @@ async fn response_created_again_is_the_one_that_is_stored() {
             let mut other = new(id, link.clone());
             other.input.pop();
             assert_eq!(kit.store.create(&kit.owner, other).await, Err(StoreError::Duplicate), "{id}");
-            let background = kit.store.enqueue(&kit.owner, new(id, link.clone()), vec![]).await;
+            let background = kit.store.enqueue(&kit.owner, &needs(), new(id, link.clone()), vec![]).await;
             assert_eq!(background, Err(StoreError::Duplicate), "{id}");
             kit.store.finish(lease, end(Status::Completed, id)).await.unwrap();
             assert_eq!(kit.create(id, link).await, Err(StoreError::Duplicate), "it has ended");
@@ -62,14 +62,14 @@ async fn response_created_again_is_the_one_that_is_stored() {
 async fn background_response_queued_again_waits_once() {
     each(Bounds { queued: 1, ..Bounds::default() }, async |kit| {
         let log = || chunk(0, 2).events;
-        lost(kit.store.enqueue(&kit.owner, new("r", Link::Alone), log())).await;
+        lost(kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), log())).await;
         for _ in 0..2 {
-            assert_eq!(kit.store.enqueue(&kit.owner, new("r", Link::Alone), log()).await, Ok(()));
+            assert_eq!(kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), log()).await, Ok(()));
         }
         assert_eq!((kit.store.stats().await.unwrap().queued, events(kit, "r").await), (1, 2));
-        let lease = kit.store.claim().await.unwrap().unwrap().lease;
+        let lease = kit.store.claim(&served()).await.unwrap().unwrap().lease;
         kit.store.append(&lease, chunk(2, 3)).await.unwrap();
-        assert_eq!(kit.store.enqueue(&kit.owner, new("r", Link::Alone), log()).await, Ok(()));
+        assert_eq!(kit.store.enqueue(&kit.owner, &needs(), new("r", Link::Alone), log()).await, Ok(()));
         assert_eq!(events(kit, "r").await, 5);
         assert_eq!(kit.create("r", Link::Alone).await, Err(StoreError::Duplicate));
     })

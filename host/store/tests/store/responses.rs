@@ -2,7 +2,7 @@
 
 use store::{Bounds, Budget, End, Finished, Lease, Link, Order, Owner, State, Status, StoreError, TooLong};
 
-use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
+use crate::kit::{conversation, each, end, ids, item, named, needs, new, page, parent};
 
 #[tokio::test]
 async fn a_response_is_read_as_it_was_written() {
@@ -209,7 +209,10 @@ async fn another_owners_ids_are_unknown_ones() {
             assert_eq!(store.delete(&bob, response).await, nothing);
             assert_eq!(store.create(&bob, new("n", parent(response))).await.map(drop), nothing);
             assert_eq!(store.create(&bob, new("n", conversation(conv))).await.map(drop), nothing);
-            assert_eq!(store.enqueue(&bob, new("n", parent(response)), vec![]).await.map(drop), nothing);
+            assert_eq!(
+                store.enqueue(&bob, &needs(), new("n", parent(response)), vec![]).await.map(drop),
+                nothing
+            );
             assert_eq!(store.context(&bob, &parent(response), Budget::default()).await.map(drop), nothing);
             assert_eq!(store.context(&bob, &conversation(conv), Budget::default()).await.map(drop), nothing);
             assert_eq!(store.fence(&bob, response).await.map(drop), nothing);
@@ -235,6 +238,33 @@ async fn another_owners_ids_are_unknown_ones() {
             store.create(&kit.owner, new("r", Link::Alone)).await.map(drop),
             Err(StoreError::Duplicate)
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nul_is_in_bodies_only() {
+    each(Bounds::default(), async |kit| {
+        let (store, owner) = (&kit.store, &kit.owner);
+        let entry = |id: &str| store::StoredItem { id: id.into(), body: b"a\0b".to_vec() };
+        let with = |id: &str| store::NewResponse { input: vec![entry(id)], ..new("r", Link::Alone) };
+        assert_eq!(store.create(owner, new("r\0", Link::Alone)).await, Err(StoreError::Nul));
+        assert_eq!(store.create(&Owner::new("\0"), new("r", Link::Alone)).await, Err(StoreError::Nul));
+        assert_eq!(store.enqueue(owner, &needs(), with("\0"), vec![]).await, Err(StoreError::Nul));
+        let lease = store.create(owner, with("i")).await.unwrap();
+        assert_eq!(store.add_output(&lease, 0, vec![entry("\0")]).await, Err(StoreError::Nul));
+        let ended = |id: &str| End { output: vec![entry(id)], ..end(Status::Completed, "r") };
+        assert_eq!(store.finish(lease.clone(), ended("\0")).await, Err(StoreError::Nul));
+        assert_eq!(store.finish(lease, ended("o")).await, Ok(Finished::Now));
+        let created = |id: &'static str, entry| store.conversation_create(owner, id, vec![0], vec![entry]);
+        assert_eq!(created("\0", entry("e")).await, Err(StoreError::Nul));
+        assert_eq!(created("v", entry("\0")).await, Err(StoreError::Nul));
+        let tags = vec![store::CompletionTag { name: "n".into(), value: "\0".into() }];
+        let completion = store::NewCompletion { id: "c".into(), tags, input: vec![] };
+        assert_eq!(store.completion_create(owner, completion).await, Err(StoreError::Nul));
+        assert_eq!(named(&**store, owner, "i").await, Ok(entry("i")));
+        let unknown = store.response(owner, "r\0", Budget::default()).await;
+        assert_eq!(unknown.map(drop), Err(StoreError::NotFound));
     })
     .await;
 }
