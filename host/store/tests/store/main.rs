@@ -10,6 +10,7 @@ mod completions;
 mod conversations;
 mod disk;
 mod files;
+mod hosts;
 mod kill;
 
 mod kit;
