@@ -7,7 +7,7 @@ use rusqlite::{params, params_from_iter};
 
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
-use super::{completions, read};
+use super::{completions, read, served};
 use crate::bounds::{SWEPT, millis};
 use crate::{Claimed, Lease, Orphaned, Owner, Result, Served, StoreError, Swept};
 
@@ -16,7 +16,7 @@ use crate::{Claimed, Lease, Orphaned, Owner, Result, Served, StoreError, Swept};
 
 pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
     for model in &served.models {
-        note_served(s, model, served.version)?;
+        served::note(s, model, served.version)?;
     }
     let models = (0..served.models.len()).map(|n| format!("?{}", n + 5)).collect::<Vec<_>>().join(", ");
     let sql = format!(
@@ -36,17 +36,6 @@ pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
     let row = ResponseRow::get(s, key)?;
     let lease = lease(s, &owner_of(s, row.owner)?, &row)?;
     Ok(Some(Claimed { lease, response: read::load(s, row)? }))
-}
-
-/// Notes that a host serves a model now, unless that was noted lately.
-pub(crate) fn note_served(s: &Session, model: &str, version: u64) -> Result<()> {
-    let lately = millis(s.bounds.unserved) / 10;
-    s.run(
-        "INSERT INTO served (model, version, seen) VALUES (?1, ?2, ?3) \
-         ON CONFLICT (model, version) DO UPDATE SET seen = ?3 WHERE seen + ?4 <= ?3",
-        params![model, version, s.lease_now(), lately],
-    )?;
-    Ok(())
 }
 
 fn owner_of(s: &Session, key: i64) -> Result<Owner> {

@@ -16,6 +16,7 @@ mod read;
 mod repeat;
 mod responses;
 mod row;
+mod served;
 mod session;
 mod transactions;
 

@@ -8,7 +8,7 @@ use super::row::{
     status_number, text,
 };
 use super::session::Session;
-use super::{background, conversations, evict, read, repeat};
+use super::{conversations, evict, read, repeat, served};
 use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
@@ -61,7 +61,7 @@ pub(crate) fn enqueue(
         "UPDATE response SET model = ?, version = ? WHERE key = ?",
         params![text(&needs.model)?, needs.version, key],
     )?;
-    background::note_served(s, &needs.model, needs.version)?;
+    served::note(s, &needs.model, needs.version)?;
     Ok(((), evict::make_room(s, owner_key, None, own_bytes(new))?))
 }
 

@@ -22,7 +22,6 @@ pub(crate) struct Limits {
 }
 
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact that the store has, too")]
 pub(crate) struct ModelResponse {
     pub(crate) owner: Owner,
     pub(crate) id: String,

@@ -32,7 +32,7 @@ impl Program<'_> {
             Call::Create { host, owner, new, background: false } => {
                 let made = self.host(host).create(&owner, new.clone()).await;
                 let expected = self.model.transaction(|model| model.create(&owner, &new, false, host));
-                assert_eq!(made.as_ref().map(|_| ()), expected.as_ref().map(|()| ()));
+                assert_eq!(made.as_ref().map(|_| ()), expected.as_ref().copied());
                 // The same lease again is no new one.
                 self.keep(made.ok().map(|lease| (lease, (host, 1))));
             }

@@ -44,7 +44,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (name(), prop::option::weighted(0.7, (any::<bool>(), 0..IDS)), prop::bool::weighted(0.4), 0..900_usize, items())
             .prop_map(|(name, link, background, size, items)| Step::Create { name, link, background, size, items }),
-        5 => (index(), 1..99_u64, prop_oneof![9 => Just(0), 1 => -99..9_i64])
+        5 => (index(), 1..99_u64, prop_oneof![3 => Just(0), 1 => -20..3_i64])
             .prop_map(|(lease, count, skip)| Step::Append { lease, count, skip }),
         5 => index().prop_map(Step::Again),
         2 => index().prop_map(Step::AddOutput),
