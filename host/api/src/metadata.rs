@@ -58,5 +58,6 @@ fn entry(key: &str, value: Value<'_>, path: Path<'_>) -> Result<(String, Json), 
     if text.chars().count() > VALUE {
         return Err(path.invalid(format_args!("a value has at most {VALUE} characters")));
     }
-    Ok((key.to_owned(), text.into()))
+    path.without_nul(key)?;
+    Ok((key.to_owned(), path.without_nul(text)?.into()))
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use store::{
-    Budget, Chunk, End, Events, Lease, Link, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem,
-    Synchronous, Target,
+    Budget, Chunk, End, Events, Lease, Link, Needs, NewResponse, Options, Owner, Served, Sqlite, Status,
+    Store, StoredItem, Synchronous,
 };
 
 fn main() {
@@ -50,7 +50,7 @@ fn new(id: String, link: Link) -> NewResponse {
 async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
     let output = vec![StoredItem { id: format!("msg_o{}", lease.id()), body: vec![b'o'; 1200] }];
     let end = End { status: Status::Completed, result: vec![b'e'; 600], output, last };
-    store.finish(Target::Lease(lease), end).await.unwrap();
+    store.finish(lease, end).await.unwrap();
 }
 
 /// Writers that create and finish one response after the other, two transactions each, with a pause
@@ -102,8 +102,10 @@ fn event(number: u64) -> Vec<u8> {
 async fn log(folder: &Path) {
     const EVENTS: u64 = 100_064;
     let (_folder, store) = open(folder, Synchronous::Normal);
-    store.enqueue(&owner(), new("resp_log".into(), Link::Alone), vec![]).await.unwrap();
-    let lease = store.claim().await.unwrap().unwrap().lease;
+    let needs = Needs { model: "m".into(), version: 1 };
+    let served = Served { models: vec!["m".into()], version: 1 };
+    store.enqueue(&owner(), &needs, new("resp_log".into(), Link::Alone), vec![]).await.unwrap();
+    let lease = store.claim(&served).await.unwrap().unwrap().lease;
     let before = store.stats().await.unwrap();
     let (start, mut raw) = (Instant::now(), 0);
     for first in (0..EVENTS).step_by(64) {

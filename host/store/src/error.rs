@@ -10,7 +10,7 @@ pub enum StoreError {
     /// failed, too.
     #[error("not found")]
     NotFound,
-    /// The id is taken.
+    /// The id is taken by something else.
     #[error("this id is stored already")]
     Duplicate,
     /// The conversation has an item with this id, or would get two.
@@ -46,7 +46,18 @@ pub enum StoreError {
         /// The number that a chunk must begin at.
         expected: u64,
     },
-    /// The disk or the database fails. Nothing is known to be stored.
+    /// An id or name that is to be stored has a NUL character, which databases don't keep in a text.
+    #[error("an id or name has a NUL character")]
+    Nul,
+    /// Something else is stored under this number: of a log's events, or of an output's items. What is
+    /// the same again is a success.
+    #[error("something else is stored under number {at} already")]
+    Conflict {
+        /// The number that was to be stored.
+        at: u64,
+    },
+    /// The disk or the database fails. Nothing is known to be stored: the same call again makes it, or
+    /// finds it made.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
 }

@@ -8,6 +8,7 @@
 mod bounds;
 mod budget;
 mod chunk;
+mod clock;
 mod error;
 mod limits;
 mod records;
@@ -16,8 +17,9 @@ mod sqlite;
 mod store;
 mod types;
 
-pub use self::bounds::{ITEM_BYTES, ROW_BYTES, TimeSource};
+pub use self::bounds::{ITEM_BYTES, ROW_BYTES};
 pub use budget::{Budget, Payer};
+pub use clock::TimeSource;
 pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
 pub use limits::Bounds;
 pub use records::{Evicted, ExportedRecord, Purge, Stats};
@@ -26,6 +28,6 @@ pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use
 pub use store::Store;
 pub use types::{
     Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,
-    Finished, Items, Lease, Link, Millis, NewCompletion, NewResponse, Order, Owner, Page, Response, Side,
-    State, Status, StoredConversation, StoredItem, Target,
+    Finished, Items, Lease, Link, Millis, Needs, NewCompletion, NewResponse, Order, Orphaned, Owner, Page,
+    Response, Served, Side, State, Status, StoredConversation, StoredItem, Swept,
 };

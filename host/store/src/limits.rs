@@ -18,6 +18,8 @@ bounds::limits! {
     context_bytes: u64 = 64 << 20, "store-context", Mib, 1..=1024, "Size of the items of a chain or conversation";
     /// How long a lease lasts.
     lease: Duration = Duration::from_secs(20);
+    /// How long a background response waits for a host that serves its model.
+    unserved: Duration = Duration::from_mins(10);
     /// How often a response that was claimed and not begun is claimed in all.
     claims: u64 = 3;
 }

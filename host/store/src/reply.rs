@@ -45,8 +45,8 @@ const REASONS: [&str; 8] =
 /// answer.
 fn reason(error: &StoreError) -> Option<&'static str> {
     match error {
-        StoreError::NotFound | StoreError::DuplicateItem(_) => None,
-        StoreError::Duplicate => Some("duplicate"),
+        StoreError::NotFound | StoreError::DuplicateItem(_) | StoreError::Nul => None,
+        StoreError::Duplicate | StoreError::Conflict { .. } => Some("duplicate"),
         StoreError::Locked | StoreError::Continued { .. } => Some("locked"),
         StoreError::Full(_) => Some("full"),
         StoreError::QueueFull(_) => Some("queue_full"),

@@ -1,5 +1,9 @@
 //! Trait [`Store`]: each method is one transaction, made as a whole or not at all. When it returns,
-//! what it did is committed.
+//! what it did is committed. Whoever doesn't learn whether it was makes it again: new responses and
+//! conversations, chunks, output items and ends that are stored just so are a success, and other ones
+//! under their ids and numbers an error.
+//!
+//! Ids and names have no NUL character: one with it is unknown, and isn't stored. Bodies may.
 //!
 //! Invariant: nothing of one owner is visible to another; foreign ids are
 //! [`StoreError::NotFound`](crate::StoreError::NotFound) like unknown ones.
@@ -7,8 +11,8 @@
 use crate::records::{Evicted, ExportedRecord, Purge, Stats};
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Finished,
-    Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Reply, Response, StoredConversation,
-    StoredItem, Target,
+    Items, Lease, Link, Needs, NewCompletion, NewResponse, Owner, Page, Reply, Response, Served,
+    StoredConversation, StoredItem, Swept,
 };
 
 /// Responses, conversations and event logs. What is read for somebody is paid for by a [`Budget`] before
@@ -22,14 +26,15 @@ use crate::{
 /// let new = NewResponse { id: "resp_1".into(), link: Link::Alone, request: b"{}".to_vec(), input: vec![] };
 /// let lease = store.create(&owner, new).await.unwrap();
 /// let end = End { status: Status::Completed, result: b"{}".to_vec(), output: vec![], last: None };
-/// assert_eq!(store.finish(store::Target::Lease(lease), end).await, Ok(Finished::Now));
+/// assert_eq!(store.finish(lease, end).await, Ok(Finished::Now));
 /// # });
 /// ```
 pub trait Store: Send + Sync {
     /// Stores a foreground response, which runs at once, and claims its conversation.
     fn create(&self, owner: &Owner, new: NewResponse) -> Reply<Lease>;
-    /// Stores a background response with the first events of its log; some host claims it.
-    fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()>;
+    /// Stores a background response with the first events of its log; some host claims it that serves
+    /// what it `needs`, as this one does.
+    fn enqueue(&self, owner: &Owner, needs: &Needs, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()>;
     /// Adds events to the log of a background response, which runs from its first chunk on.
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()>;
     /// Adds finished items to the output of a foreground response that runs, behind the `first` that
@@ -37,7 +42,10 @@ pub trait Store: Send + Sync {
     fn add_output(&self, lease: &Lease, first: u64, items: Vec<StoredItem>) -> Reply<()>;
     /// Ends a response. A conversation gets its items if it completed or is incomplete, and is free
     /// again.
-    fn finish(&self, target: Target, end: End) -> Reply<Finished>;
+    fn finish(&self, lease: Lease, end: End) -> Reply<Finished>;
+    /// Takes a response that waits or runs from whoever has it, who writes nothing to it from then on:
+    /// for somebody who ends it from elsewhere. None where it has ended.
+    fn fence(&self, owner: &Owner, id: &str) -> Reply<Option<Lease>>;
 
     /// A response.
     fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response>;
@@ -99,17 +107,18 @@ pub trait Store: Send + Sync {
     /// Deletes a chat completion.
     fn completion_delete(&self, owner: &Owner, id: &str) -> Reply<()>;
 
-    /// Claims the background response that waits longest, of an owner with fewer than
-    /// `Bounds::running`.
-    fn claim(&self) -> Reply<Option<Claimed>>;
+    /// Claims the background response that waits longest of those that need what is served, of an
+    /// owner with fewer than `Bounds::running`. A host asks every few seconds: so others know what is
+    /// served.
+    fn claim(&self, served: &Served) -> Reply<Option<Claimed>>;
     /// Gives back a background response that was claimed and not begun: it can be claimed at once,
     /// as if it hadn't been.
     fn release(&self, lease: Lease) -> Reply<()>;
     /// Renews leases. Returns those that were lost: their runners must stop.
     fn renew(&self, leases: Vec<Lease>) -> Reply<Vec<Lease>>;
-    /// Takes over responses whose host was lost, at most 64 a call. They aren't run again: the
-    /// caller ends them.
-    fn sweep(&self) -> Reply<Vec<Claimed>>;
+    /// Takes over responses whose host was lost, and those that wait for what nobody serves, at most 64
+    /// a call. They aren't run again: the caller ends them.
+    fn sweep(&self) -> Reply<Vec<Swept>>;
     /// Removes what is too old, and then what is too much. At most a few hundred rows a call: ask
     /// again while it removed some.
     fn evict(&self) -> Reply<Evicted>;

@@ -73,6 +73,24 @@ pub struct NewResponse {
     pub input: Vec<StoredItem>,
 }
 
+/// What a background response needs to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Name of its model.
+    pub model: String,
+    /// Version of the caller's format that its request is in.
+    pub version: u64,
+}
+
+/// What a host runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Names of its models.
+    pub models: Vec<String>,
+    /// Newest version of the caller's format that it reads.
+    pub version: u64,
+}
+
 /// The right to write to one running response. Every write names host and epoch: who lost the lease
 /// writes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,15 +120,6 @@ pub struct Chunk {
     pub first: u64,
     /// The events, at least one.
     pub events: Vec<Vec<u8>>,
-}
-
-/// Who ends a response.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// Its runner.
-    Lease(Lease),
-    /// Its owner, who cancels it from anywhere.
-    Id(Owner, String),
 }
 
 /// How a response ended.
@@ -190,13 +199,31 @@ pub enum Finished {
     Before(Response),
 }
 
-/// A background response that this host has to run, or to end where its own host was lost.
+/// A background response that this host has to run.
 #[derive(Clone, Debug)]
 pub struct Claimed {
     /// The right to write to it.
     pub lease: Lease,
     /// The response.
     pub response: Response,
+}
+
+/// A response that this host has to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// The right to write to it.
+    pub lease: Lease,
+    /// Why nobody else does.
+    pub why: Orphaned,
+}
+
+/// Why a response is nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orphaned {
+    /// Its host was lost, or the last of those that claimed it.
+    Lost,
+    /// It waits, and no host has served what it needs for `Bounds::unserved`.
+    Unserved,
 }
 
 /// One item of a context: a response's, with its side, or a conversation's.

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use store::{
     CompletionTag, End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store as _,
-    StoredItem, Target,
+    StoredItem,
 };
 
 use super::serve_switches::{Serving, serve, text};
@@ -57,7 +57,7 @@ fn filled(folder: &tempfile::TempDir) -> PathBuf {
             let lease = store.create(&alice, new).await.expect("stored");
             let output = vec![item("msg_out", "no JSON")];
             let end = End { status: Status::Completed, result: b"{}".to_vec(), output, last: None };
-            store.finish(Target::Lease(lease), end).await.expect("stored");
+            store.finish(lease, end).await.expect("stored");
         }
         let tags = vec![CompletionTag { name: "model".to_owned(), value: "m".to_owned() }];
         let input = vec![item("0", r#"{"role": "user"}"#)];
@@ -65,7 +65,7 @@ fn filled(folder: &tempfile::TempDir) -> PathBuf {
         let lease = store.completion_create(&Owner::new("carol"), new).await.expect("stored");
         let end =
             End { status: Status::Completed, result: b"{\"n\":1}".to_vec(), output: vec![], last: None };
-        store.finish(Target::Lease(lease), end).await.expect("stored");
+        store.finish(lease, end).await.expect("stored");
         let items = vec![item("msg_1", "[1]")];
         store.conversation_create(&Owner::new("bob"), "conv_1", b"{}".to_vec(), items).await.expect("stored");
     });

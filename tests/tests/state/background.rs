@@ -324,8 +324,9 @@ async fn lose(file: &Path, before: &str) -> String {
         input: vec![],
     };
     server.stop().await;
-    store.enqueue(&owner, new, chunk.events[..2].to_vec()).await.expect("room");
-    let claimed = store.claim().await.expect("it works").expect("one waits");
+    let needs = store::Needs { model: "qwen3-tiny".to_owned(), version: 1 };
+    store.enqueue(&owner, &needs, new, chunk.events[..2].to_vec()).await.expect("room");
+    let claimed = store.claim(&served()).await.expect("it works").expect("one waits");
     let is_kind = |event: &Vec<u8>| {
         serde_json::from_slice::<Value>(event).expect("JSON")["type"].as_str() == Some(before)
     };
@@ -333,6 +334,11 @@ async fn lose(file: &Path, before: &str) -> String {
     let events = chunk.events[2..cut].to_vec();
     store.append(&claimed.lease, store::Chunk { first: 2, events }).await.expect("room");
     id(&done).to_owned()
+}
+
+/// What the tests' servers serve.
+fn served() -> store::Served {
+    store::Served { models: vec!["qwen3-tiny".to_owned()], version: 1 }
 }
 
 /// What a server had claimed and not begun when it stops, another one runs at once.
@@ -353,7 +359,7 @@ async fn stopping_server_gives_back_what_it_has_not_begun() {
         queued.push(respond(server.address, "2+2?", &background()).await);
     }
     engine.received.wait_until(|log| log.requests().len() == queued.len()).await;
-    assert!(store.claim().await.expect("it works").is_none(), "all are claimed");
+    assert!(store.claim(&served()).await.expect("it works").is_none(), "all are claimed");
     server.stop().await;
     let setup = Setup { store: Some(store), ..Setup::replay(folder.path(), &rules()) };
     let server = TestServer::start(setup).await;

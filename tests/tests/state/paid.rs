@@ -2,9 +2,7 @@
 //! continues, pages. What can't be paid for has a name and a remedy, and leaves nothing behind.
 
 use serde_json::{Value, json};
-use store::{
-    End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem, Target,
-};
+use store::{End, Link, NewCompletion, NewResponse, Options, Owner, Sqlite, Status, Store, StoredItem};
 use tests::client::{Answer, get, metric, post};
 use tests::process::ServerProcess;
 use tests::server::{Setup, TestServer};
@@ -107,10 +105,10 @@ async fn single_objects_that_cannot_be_paid_for_are_refused_unread() {
         input: vec![item.clone()],
     };
     let lease = store.create(&owner, new).await.expect("a lease");
-    store.finish(Target::Lease(lease), end()).await.expect("its end");
+    store.finish(lease, end()).await.expect("its end");
     let new = NewCompletion { id: "chatcmpl_a".to_owned(), tags: vec![], input: vec![] };
     let lease = store.completion_create(&owner, new).await.expect("a lease");
-    store.finish(Target::Lease(lease), end()).await.expect("its end");
+    store.finish(lease, end()).await.expect("its end");
     store.conversation_create(&owner, "conv_a", b"{}".to_vec(), vec![item]).await.expect("a conversation");
     drop(store);
     // A process of its own, since this one's tests share their metrics.

@@ -6,7 +6,7 @@
 pub(crate) mod sampling;
 pub(crate) mod shape;
 
-pub(crate) use super::json::{Field, JsonObject, List, OneOf, Required, UpTo, Value};
+pub(crate) use super::json::{Field, Id, JsonObject, List, OneOf, Required, UpTo, Value};
 pub(crate) use sampling::*;
 pub(crate) use shape::*;
 

@@ -2,7 +2,7 @@
 //! other fields and notes that several endpoints have.
 
 use super::{
-    Field, JsonObject, List, OneOf, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table,
+    Field, Id, JsonObject, List, OneOf, Required, Row, Shape, Support, TEXTS, TOKENS, UpTo, Value, table,
 };
 
 table! {
@@ -77,7 +77,7 @@ pub(crate) const fn tool_extras(defer_loading: Row) -> [Row; 6] {
 
 /// Fields of many objects: `type`, by which objects are told apart, and others.
 pub(crate) const TYPE: Required<&str> = Field::new("type", "").required();
-pub(crate) const ID: Required<&str> = Field::new("id", "").required();
+pub(crate) const ID: Required<Id> = Field::new("id", "").required();
 pub(crate) const NAME: Required<&str> = Field::new("name", "").required();
 pub(crate) const TEXT: Required<&str> = Field::new("text", "").required();
 pub(crate) const DESCRIPTION: Field<&str> = Field::new("description", "");

@@ -123,6 +123,20 @@ impl Typed for &str {
     }
 }
 
+/// Text that names something, under which it may be stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Id {}
+
+impl Typed for Id {
+    const SHAPE: Shape = Shape::Text;
+    const EXPECTED: &'static str = <&str>::EXPECTED;
+    type Of<'a: 'b, 'b> = &'a str;
+
+    fn read<'a: 'b, 'b>(value: Value<'a>, shape: &Shape, path: Path<'b>) -> Result<&'a str, ApiError> {
+        path.without_nul(<&str>::read(value, shape, path)?)
+    }
+}
+
 /// One of the strings that the shape lists.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OneOf {}

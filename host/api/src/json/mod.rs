@@ -17,7 +17,7 @@ mod value;
 
 pub use document::Document;
 pub(crate) use document::Repeated;
-pub(crate) use field::{Field, OneOf, Required, Typed, UpTo};
+pub(crate) use field::{Field, Id, OneOf, Required, Typed, UpTo};
 pub(crate) use list::List;
 pub use object::JsonObject;
 pub(crate) use path::Path;

@@ -37,6 +37,17 @@ impl<'a> Path<'a> {
         ApiError::invalid(self.param(), format!("{self}: {what}")).with_code("invalid_value")
     }
 
+    /// This text, if things can be stored under it: databases keep no NUL in a text that they search.
+    ///
+    /// # Errors
+    /// 400 where it has one.
+    pub(crate) fn without_nul<'t>(&self, text: &'t str) -> Result<&'t str, ApiError> {
+        if text.contains('\0') {
+            return Err(self.invalid("a NUL character (\\u0000) can't be part of it: leave it out"));
+        }
+        Ok(text)
+    }
+
     /// 400: the value asks for something that this server doesn't support.
     pub(crate) fn unsupported(&self, what: impl fmt::Display) -> ApiError {
         ApiError::invalid(self.param(), format!("{self}: {what}")).with_code("unsupported_parameter")

@@ -124,7 +124,7 @@ pub(super) fn conversation(body: &JsonObject<'_>) -> Result<Option<ConversationE
     let id = match body.value(fields::CONVERSATION) {
         None => return Ok(None),
         Some(object @ Value::Object(_)) => JsonObject::new(object, path)?.require(fields::ID)?.to_owned(),
-        Some(id) => id.as_str().ok_or_else(|| path.expected("a string", id))?.to_owned(),
+        Some(id) => path.without_nul(id.as_str().ok_or_else(|| path.expected("a string", id))?)?.to_owned(),
     };
     Ok(Some(ConversationEcho { id }))
 }

@@ -28,7 +28,7 @@ pub(super) fn read(
     let text = |field| -> Result<Option<String>, ApiError> { Ok(body.get(field)?.map(str::to_owned)) };
     Ok(Echo {
         model: body.require(fields::MODEL)?.to_owned(),
-        previous_response_id: text(fields::PREVIOUS_RESPONSE_ID)?,
+        previous_response_id: body.get(fields::PREVIOUS_RESPONSE_ID)?.map(str::to_owned),
         conversation: conversation(body)?,
         store: continuation.store,
         background: body.get(fields::BACKGROUND)?.unwrap_or(false),

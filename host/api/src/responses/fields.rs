@@ -59,7 +59,7 @@ table! {
             Field::new("multi_agent", "")
                 .of(Shape::Object(MULTI_AGENT_FIELDS));
         PARALLEL_TOOL_CALLS;
-        PREVIOUS_RESPONSE_ID: Field<&str> =
+        PREVIOUS_RESPONSE_ID: Field<Id> =
             Field::new("previous_response_id", "a stored response that has ended and didn't fail: its input and output come before the input");
         Row::refused("prompt", &["{\"id\": \"pmpt_1\"}"], "prompts are not kept here: send `instructions` and `input`");
         PRIORITY;

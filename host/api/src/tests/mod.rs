@@ -16,6 +16,7 @@ mod layers;
 mod messages_input;
 mod messages_requests;
 mod messages_turns;
+mod nul;
 mod random_turns;
 mod responses_requests;
 mod thinking;

@@ -98,6 +98,7 @@ pub(crate) async fn accept(
     let (body, mut continuation, mut resolved) = consult(app, caller, body, continues).await?;
     continuation.prompt_only = extent == Extent::Prefill;
     let store = continuation.store;
+    let asked = body.asked_model().map(str::to_owned);
     let (request, model, account) = read(app, caller, protocol, body, continuation).await?;
     let (stream, warnings) = (request.stream, request.warnings.clone());
     if resolved.background {
@@ -105,7 +106,8 @@ pub(crate) async fn accept(
         model.answer_context().discard_record();
         model.check(&request.job).map_err(|error| protocol.refusal(&error))?;
         let (mut machine, pad) = (request.machine, resolved.pad);
-        let (id, object) = enqueue(app, &caller.owner(), &mut *machine, resolved).await?;
+        let asked = asked.unwrap_or_else(|| model.label().to_string());
+        let (id, object) = enqueue(app, &caller.owner(), asked, &mut *machine, resolved).await?;
         return Ok(Accepted::Queued(QueuedResponse { id, object, stream, pad, warnings }));
     }
     let mut answer = launch(app, caller, protocol, request, model, extent).await?;

@@ -212,6 +212,11 @@ impl CheckedBody {
         .await
     }
 
+    /// The name of the model that it asks for, if it names one.
+    pub(crate) fn asked_model(&self) -> Option<&str> {
+        self.references.model.as_deref()
+    }
+
     /// The second step for a body that no model answers.
     pub(crate) async fn read_without_model<T: Send + 'static>(
         self,

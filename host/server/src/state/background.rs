@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use store::{Budget, Claimed, Owner, Page, Response, Store, StoredItem};
+use store::{Budget, Claimed, Owner, Page, Response, Served, Store, StoredItem};
 
 use crate::accept::acceptance::start;
 use crate::accept::app::App;
@@ -31,6 +31,8 @@ const RETRY: Duration = Duration::from_millis(500);
 /// Claims queued responses and runs them, until the server stops.
 pub(crate) async fn run_claimed(app: App) {
     let Some(store) = app.store.clone() else { return };
+    let models = app.models.iter().flat_map(|model| model.names().to_vec()).collect();
+    let served = Served { models, version: StoredRequest::VERSION };
     loop {
         tokio::select! {
             () = app.queued.notified() => {}
@@ -40,7 +42,7 @@ pub(crate) async fn run_claimed(app: App) {
         // The drain waits for what is being claimed.
         let hold = app.tasks.token();
         while !app.stopping.is_cancelled() {
-            match store.claim().await {
+            match store.claim(&served).await {
                 Ok(Some(claimed)) => {
                     let run = run(app.clone(), Arc::clone(&store), claimed);
                     app.tasks.spawn(run);
@@ -86,7 +88,7 @@ async fn run(app: App, store: Arc<dyn Store>, claimed: Claimed) {
             }
         }
         Err(ending) => {
-            end(&app.running, &store, claimed, ending).await;
+            end(&app.running, &store, claimed.lease, ending).await;
             place.leave();
         }
     }

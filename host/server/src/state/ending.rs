@@ -2,56 +2,71 @@
 
 use std::sync::Arc;
 
-use store::{Budget, Claimed, Events, Owner, Response, State, Store, Target};
+use store::{Budget, End, Events, Lease, Owner, Response, State, Status, Store, StoreError};
 
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::running::Running;
 use accounts::Accounts;
 use api::responses::{Ending, FoldedLog};
 
-/// Ends a response that isn't run, or not any more. Where its end can't be stored, who follows it is
-/// told the end all the same.
-pub(crate) async fn end(
-    running: &Running,
-    store: &Arc<dyn Store>,
-    Claimed { lease, response }: Claimed,
-    ending: Ending,
-) {
-    let unreadable = |unreadable: Unreadable| store::StoreError::Unavailable(unreadable.to_string());
+/// Ends a response that isn't run, or not any more. Its events are folded piece by piece. Where its
+/// end can't be stored, who follows it is told the end all the same.
+pub(crate) async fn end(running: &Running, store: &Arc<dyn Store>, lease: Lease, ending: Ending) {
+    let unreadable = |unreadable: Unreadable| StoreError::Unavailable(unreadable.to_string());
     let ended = async {
+        let response = match store.response(lease.owner(), lease.id(), Budget::default()).await {
+            // Of a chat completion or a turn that didn't end well, nothing stays.
+            Err(StoreError::NotFound) => return store.finish(lease.clone(), nothing()).await,
+            response => response?,
+        };
         let request = StoredRequest::read(&response.request).map_err(unreadable)?;
         let log = folded_log(store, lease.owner(), &response, &Budget::default()).await?;
         let end = ending.end(request.object.get(), log);
         let last = end.last.clone().map(Arc::new);
-        let stored = store.finish(Target::Lease(lease.clone()), end).await;
-        if let (Err(store::StoreError::Unavailable(_)), Some(last)) = (&stored, last) {
+        let stored = store.finish(lease.clone(), end).await;
+        if let (Err(StoreError::Unavailable(_)), Some(last)) = (&stored, last) {
             running.remember_unstored(lease.clone(), last);
         }
         stored
     };
     match ended.await {
-        Ok(_) | Err(store::StoreError::NotFound) => running.forget_unstored(lease.id()),
+        Ok(_) | Err(StoreError::NotFound) => running.forget_unstored(lease.id()),
         Err(error) => tracing::warn!(%error, "a lost response can't be ended now"),
     }
 }
 
-/// Ends a response that doesn't run here as cancelled; `object` is the one that it began with. Returns false if
-/// its log has grown meanwhile.
+fn nothing() -> End {
+    End { status: Status::Cancelled, result: Vec::new(), output: Vec::new(), last: None }
+}
+
+/// Ends a response that doesn't run here as cancelled, if it hasn't ended; `object` is the one that it
+/// began with. Whoever runs it writes nothing from the beginning of this on, so its log grows no more.
 pub(crate) async fn cancel(
     running: &Running,
     store: &Arc<dyn Store>,
     owner: &Owner,
     response: &Response,
     object: &str,
-) -> store::Result<bool> {
-    let log = folded_log(store, owner, response, &Budget::default()).await?;
-    let end = Ending::Cancelled.end(object, log);
-    match store.finish(Target::Id(owner.clone(), response.id.clone()), end).await {
-        Ok(_) => {
-            running.forget_unstored(&response.id);
-            Ok(true)
+) -> store::Result<()> {
+    let fence = || store.fence(owner, &response.id);
+    if let Some(mut lease) = fence().await? {
+        let log = folded_log(store, owner, response, &Budget::default()).await?;
+        let end = Ending::Cancelled.end(object, log);
+        // Another one who cancels it meanwhile has the lease, and writes nothing else either.
+        while !is_ended(store.finish(lease, end.clone()).await)? {
+            let Some(next) = fence().await? else { break };
+            lease = next;
         }
-        Err(store::StoreError::Sequence { .. }) => Ok(false),
+    }
+    running.forget_unstored(&response.id);
+    Ok(())
+}
+
+/// Whether the response has ended; it hasn't if another one has the lease.
+fn is_ended(finished: store::Result<store::Finished>) -> store::Result<bool> {
+    match finished {
+        Ok(_) => Ok(true),
+        Err(StoreError::LeaseLost) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -126,7 +141,7 @@ mod tests {
 
     use accounts::AccountLimits;
     use serde_json::{Value, json};
-    use store::{Chunk, Lease, Link, NewResponse, Options, Payer, Sqlite};
+    use store::{Chunk, Link, Needs, NewResponse, Options, Payer, Served, Sqlite};
 
     use super::*;
 
@@ -153,9 +168,9 @@ mod tests {
             let owner = lease.owner().clone();
             if is_gone {
                 store.delete(&owner, "r").await.unwrap();
-                end(&running, &store, Claimed { lease, response }, Ending::Lost).await;
+                end(&running, &store, lease, Ending::Lost).await;
             } else {
-                assert_eq!(cancel(&running, &store, &owner, &response, OBJECT).await, Ok(true));
+                assert_eq!(cancel(&running, &store, &owner, &response, OBJECT).await, Ok(()));
             }
             assert!(running.find(&owner, "r").is_none());
         }
@@ -191,8 +206,13 @@ mod tests {
             let item =
                 json!({ "id": "m", "type": "message", "content": [{ "type": "output_text", "text": "" }] });
             let added = json!({ "type": "response.output_item.added", "output_index": 0, "item": item });
-            store.enqueue(&Owner::new("ada"), new, vec![added.to_string().into_bytes()]).await.unwrap();
-            let lease = store.claim().await.unwrap().unwrap().lease;
+            let needs = Needs { model: "m".to_owned(), version: 1 };
+            let served = Served { models: vec!["m".to_owned()], version: 1 };
+            store
+                .enqueue(&Owner::new("ada"), &needs, new, vec![added.to_string().into_bytes()])
+                .await
+                .unwrap();
+            let lease = store.claim(&served).await.unwrap().unwrap().lease;
             Self { store, lease, events: 1 }
         }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use store::{End, Finished, Lease, NewResponse, Owner, Reply, Status, Store, StoreError, StoredItem, Target};
+use store::{End, Finished, Lease, NewResponse, Owner, Reply, Status, Store, StoreError, StoredItem};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::app::App;
@@ -129,7 +129,7 @@ impl Keeper for StoreKeeper {
         Box::pin(async move {
             let Self { store, place } = *self;
             let status = end.status;
-            let finished = store.finish(Target::Lease(place.lease.clone()), end).await;
+            let finished = store.finish(place.lease.clone(), end).await;
             place.leave();
             match finished {
                 Ok(Finished::Now) => Kept::Here,
@@ -175,7 +175,7 @@ mod tests {
             store.delete(lease.owner(), lease.id()).await.unwrap();
         };
         let ended = async |store: Arc<dyn Store>, lease: Lease| {
-            store.finish(Target::Lease(lease), end(Status::Failed)).await.unwrap();
+            store.finish(lease, end(Status::Failed)).await.unwrap();
         };
         for (status, expected) in [(Status::Completed, Kept::Late), (Status::Cancelled, Kept::ByOthers)] {
             assert_eq!(kept(end(status), deleted).await, expected);

@@ -1,6 +1,6 @@
 //! Responses that will run in the background, as they are queued.
 
-use store::{NewResponse, Owner};
+use store::{Needs, NewResponse, Owner};
 
 use crate::accept::app::App;
 use crate::state::request::StoredRequest;
@@ -10,14 +10,15 @@ use api::error::ApiError;
 use api::event_buffer::EventBuffer;
 use api::machine::Machine;
 
-/// Stores a response that will run in the background. Returns its id and its object, which says
-/// that it waits.
+/// Stores a response of `model` that will run in the background. Returns its id and its object, which
+/// says that it waits.
 ///
 /// # Errors
 /// The store's; nothing is stored then.
 pub(crate) async fn enqueue(
     app: &App,
     owner: &Owner,
+    model: String,
     machine: &mut dyn Machine,
     resolved: Resolved,
 ) -> Result<(String, String), ApiError> {
@@ -32,7 +33,8 @@ pub(crate) async fn enqueue(
         request: StoredRequest::write(record.object, resolved.bare),
         input: resolved.input,
     };
-    store(app)?.enqueue(owner, new, log).await.map_err(refusal)?;
+    let needs = Needs { model, version: StoredRequest::VERSION };
+    store(app)?.enqueue(owner, &needs, new, log).await.map_err(refusal)?;
     app.queued.notify_one();
     Ok((record.id, object))
 }

@@ -20,6 +20,10 @@ pub(crate) struct StoredRequest {
 pub(crate) struct Unreadable;
 
 impl StoredRequest {
+    /// Version of the format. It grows with each change that servers from before don't read, which
+    /// leave such requests to others.
+    pub(crate) const VERSION: u64 = 1;
+
     /// The bytes to store.
     pub(crate) fn write(object: Vec<u8>, body: Option<Vec<u8>>) -> Vec<u8> {
         let raw = |json: Vec<u8>| {

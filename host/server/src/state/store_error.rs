@@ -67,7 +67,11 @@ pub(crate) fn refusal(error: StoreError) -> ApiError {
         StoreError::Continued { .. } => {
             (400, "conversation_locked", "Another request continues the same turn of this thread.".to_owned())
         }
-        fault @ (StoreError::Duplicate | StoreError::LeaseLost | StoreError::Sequence { .. }) => {
+        fault @ (StoreError::Duplicate
+        | StoreError::LeaseLost
+        | StoreError::Nul
+        | StoreError::Sequence { .. }
+        | StoreError::Conflict { .. }) => {
             tracing::error!(%fault, "the store refused what the server wrote");
             (500, "server_error", "The server failed to store this.".to_owned())
         }
@@ -104,6 +108,7 @@ mod tests {
             (StoreError::Duplicate, 500, "server_error"),
             (StoreError::LeaseLost, 500, "server_error"),
             (StoreError::Sequence { expected: 7 }, 500, "server_error"),
+            (StoreError::Conflict { at: 7 }, 500, "server_error"),
         ] {
             let refusal = refusal(error);
             assert_eq!((refusal.status, refusal.code), (status, Some(code)));

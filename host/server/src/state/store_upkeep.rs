@@ -9,10 +9,8 @@ use std::time::{Duration, Instant};
 use store::{Evicted, Stats, Store};
 use tokio_util::sync::CancellationToken;
 
-/// Time between two figures.
+/// Time between two rounds: an eviction, and figures.
 const FIGURES: Duration = Duration::from_secs(15);
-/// Figures between two evictions.
-const EVICTION: u32 = 4;
 /// Transactions of one eviction from which on the log speaks of it.
 const MANY: u32 = 8;
 /// Counting rows takes at most one part in so many of the time.
@@ -32,10 +30,8 @@ pub(crate) async fn run(store: Arc<dyn Store>, stopping: CancellationToken) {
 }
 
 async fn keep(store: &dyn Store) {
-    for round in 0_u32.. {
-        if round.is_multiple_of(EVICTION) {
-            evict(store).await;
-        }
+    loop {
+        evict(store).await;
         let begun = Instant::now();
         // A store that fails is reported where it is used.
         if let Ok(stats) = store.stats().await {

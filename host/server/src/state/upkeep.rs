@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Budget, Claimed, End, Lease, Status, Store, Target};
+use store::{Orphaned, Store, Swept};
 
 use crate::accept::app::App;
 use crate::state::ending::end;
 use crate::state::running::Running;
 use api::responses::Ending;
 use system::random;
+use turn::TurnFailure;
 
 /// Time between two renewals: a quarter of a lease.
 const RENEWAL: Duration = Duration::from_secs(5);
@@ -30,7 +31,7 @@ pub(crate) async fn upkeep(app: App) {
                 () = &mut pause => break,
                 abandoned = app.running.abandoned() => {
                     for lease in abandoned {
-                        end_abandoned(&app.running, &store, lease).await;
+                        end(&app.running, &store, lease, Ending::Cancelled).await;
                     }
                 }
             }
@@ -38,18 +39,11 @@ pub(crate) async fn upkeep(app: App) {
     }
 }
 
-/// Ends a response that its client left before it ran, or whose task failed.
-async fn end_abandoned(running: &Running, store: &Arc<dyn Store>, lease: Lease) {
-    match store.response(lease.owner(), lease.id(), Budget::default()).await {
-        Ok(response) => end(running, store, Claimed { lease, response }, Ending::Cancelled).await,
-        // A chat completion, of which nothing stays that doesn't end well, or a response that was
-        // deleted.
-        Err(store::StoreError::NotFound) => {
-            let end = End { status: Status::Cancelled, result: Vec::new(), output: Vec::new(), last: None };
-            let _ = store.finish(Target::Lease(lease), end).await;
-        }
-        Err(error) => tracing::warn!(%error, "a response that was left can't be ended now"),
-    }
+/// Why a response fails that nobody claims.
+fn unserved() -> TurnFailure {
+    tracing::warn!("a background response has waited too long for a server that serves its model: it fails");
+    let message = "No server has served this response's model while it waited: start one that serves it, or ask for a model that /v1/models lists.";
+    TurnFailure { code: "server_error", message: message.to_owned() }
 }
 
 async fn renew(app: &App, store: &Arc<dyn Store>) {
@@ -76,8 +70,44 @@ async fn sweep(running: &Running, store: &Arc<dyn Store>) {
             Ok(lost) => lost,
             Err(error) => return tracing::warn!(%error, "lost responses can't be ended now"),
         };
-        for claimed in lost {
-            end(running, store, claimed, Ending::Lost).await;
+        for Swept { lease, why } in lost {
+            let ending = match why {
+                Orphaned::Lost => Ending::Lost,
+                Orphaned::Unserved => Ending::Failed(unserved()),
+            };
+            end(running, store, lease, ending).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use store::{Budget, Link, Needs, NewResponse, Options, Owner, Sqlite, State, Status, TimeSource};
+
+    use super::*;
+    use crate::state::request::StoredRequest;
+
+    /// It waited for ever.
+    #[tokio::test]
+    async fn response_whose_model_nobody_serves_fails_with_the_reason() {
+        let clock = TimeSource::manual(1_000_000_000_000);
+        let options = Options { clock: clock.clone(), ..Options::default() };
+        let store: Arc<dyn Store> = Arc::new(Sqlite::memory(&options).unwrap());
+        let object = br#"{"id":"r","object":"response","status":"queued","output":[]}"#;
+        let request = StoredRequest::write(object.to_vec(), None);
+        let new = NewResponse { id: "r".to_owned(), link: Link::Alone, request, input: vec![] };
+        let (owner, needs) = (Owner::new("ada"), Needs { model: "gone".to_owned(), version: 1 });
+        store.enqueue(&owner, &needs, new, vec![]).await.unwrap();
+        let state = async || store.response(&owner, "r", Budget::default()).await.unwrap().state;
+        sweep(&Running::default(), &store).await;
+        assert_eq!(state().await, State::Queued);
+        clock.advance(Duration::from_mins(10));
+        sweep(&Running::default(), &store).await;
+        let State::Ended(ended) = state().await else { panic!("it waits") };
+        let result: Value = serde_json::from_slice(&ended.result).unwrap();
+        assert_eq!((ended.status, &result["status"]), (Status::Failed, &"failed".into()));
+        let message = result["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("No server has served this response's model"), "{message}");
     }
 }

@@ -1,39 +1,61 @@
 //! Background responses and leases: claim, release, renew, sweep. What waits is claimed again if
-//! its host was lost; what ran is ended, since its tools may have acted.
+//! its host was lost; what ran is ended, since its tools may have acted. What needs a model that no
+//! host serves is ended, too, after a time.
 
-use rusqlite::params;
+use rusqlite::types::Value;
+use rusqlite::{params, params_from_iter};
 
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
-use super::{completions, read};
-use crate::bounds::SWEPT;
-use crate::{Claimed, Lease, Owner, Result, StoreError};
+use super::{completions, read, served};
+use crate::bounds::{SWEPT, millis};
+use crate::{Claimed, Lease, Orphaned, Owner, Result, Served, StoreError, Swept};
 
 // Both searches name their index: SQLite would rather read the whole table in the order of its
 // keys.
 
-pub(crate) fn claim(s: &Session) -> Result<Option<Claimed>> {
-    let key = s.first(
+pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
+    for model in &served.models {
+        served::note(s, model, served.version)?;
+    }
+    let models = (0..served.models.len()).map(|n| format!("?{}", n + 5)).collect::<Vec<_>>().join(", ");
+    let sql = format!(
         "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND status = 0 AND lease <= ?1 AND tries < ?2 AND owner NOT IN \
          (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
-         ORDER BY key LIMIT 1",
-        params![s.lease_now(), s.bounds.claims, s.bounds.running],
-        |row| row.get(0),
-    )?;
-    key.map(|key| take(s, key)).transpose()
+         AND version <= ?4 AND (model IS NULL OR model IN ({models})) ORDER BY key LIMIT 1"
+    );
+    let mut values: Vec<Value> = Vec::new();
+    for number in [s.lease_now(), s.bounds.claims, s.bounds.running, served.version] {
+        values.push(i64::try_from(number).unwrap_or(i64::MAX).into());
+    }
+    values.extend(served.models.iter().map(|model| model.clone().into()));
+    let Some(key) = s.first(&sql, params_from_iter(values), |row| row.get::<_, i64>(0))? else {
+        return Ok(None);
+    };
+    s.run("UPDATE response SET tries = tries + 1 WHERE key = ?", [key])?;
+    let row = ResponseRow::get(s, key)?;
+    let lease = lease(s, &owner_of(s, row.owner)?, &row)?;
+    Ok(Some(Claimed { lease, response: read::load(s, row)? }))
 }
 
-/// Gives this host the lease on a response.
-fn take(s: &Session, key: i64) -> Result<Claimed> {
+fn owner_of(s: &Session, key: i64) -> Result<Owner> {
+    let name = s.first("SELECT name FROM owner WHERE key = ?", [key], |row| row.get::<_, String>(0))?;
+    Ok(Owner::new(&name.unwrap_or_default()))
+}
+
+/// Gives this host the lease on a response. Whoever had it has it no more.
+fn lease(s: &Session, owner: &Owner, row: &ResponseRow) -> Result<Lease> {
+    let epoch = row.epoch + 1;
     s.run(
-        "UPDATE response SET host = ?, epoch = epoch + 1, lease = ?, tries = tries + 1 WHERE key = ?",
-        params![&*s.host, s.lease_end(), key],
+        "UPDATE response SET host = ?, epoch = ?, lease = ? WHERE key = ?",
+        params![&*s.host(), epoch, s.lease_end(), row.key],
     )?;
-    let row = ResponseRow::get(s, key)?;
-    let owner = s.first("SELECT name FROM owner WHERE key = ?", [row.owner], |r| r.get::<_, String>(0))?;
-    let owner = Owner::new(&owner.unwrap_or_default());
-    let lease = Lease { owner, id: row.id.clone(), host: s.host.clone(), epoch: row.epoch };
-    Ok(Claimed { lease, response: read::load(s, row)? })
+    Ok(Lease { owner: owner.clone(), id: row.id.clone(), host: s.host(), epoch })
+}
+
+pub(crate) fn fence(s: &Session, owner: &Owner, id: &str) -> Result<Option<Lease>> {
+    let row = ResponseRow::find(s, owner, id)?;
+    row.ended.is_none().then(|| lease(s, owner, &row)).transpose()
 }
 
 pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {
@@ -41,7 +63,7 @@ pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {
     if row.status != QUEUED {
         return Err(StoreError::LeaseLost);
     }
-    s.run("UPDATE response SET host = NULL, lease = 0, tries = tries - 1 WHERE key = ?", [row.key])?;
+    s.run("UPDATE response SET host = NULL, lease = 0, tries = MAX(tries - 1, 0) WHERE key = ?", [row.key])?;
     Ok(())
 }
 
@@ -60,12 +82,18 @@ pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
     Ok(lost)
 }
 
-pub(crate) fn sweep(s: &Session) -> Result<Vec<Claimed>> {
+pub(crate) fn sweep(s: &Session) -> Result<Vec<Swept>> {
     completions::sweep(s)?;
-    let keys = s.all(
-        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind = 0 AND (status = 1 OR tries >= ?) ORDER BY key LIMIT ?",
-        params![s.lease_now(), s.bounds.claims, SWEPT],
-        |row| row.get(0),
+    let orphaned = s.all(
+        "SELECT key, status = 0 AND tries < ?2 FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ?1 AND kind = 0 AND (status = 1 OR tries >= ?2 \
+         OR (model IS NOT NULL AND NOT EXISTS (SELECT 1 FROM served WHERE served.model = response.model AND served.version >= response.version AND seen + ?4 > ?1))) \
+         ORDER BY key LIMIT ?3",
+        params![s.lease_now(), s.bounds.claims, SWEPT, millis(s.bounds.unserved)],
+        |row| Ok((row.get(0)?, if row.get(1)? { Orphaned::Unserved } else { Orphaned::Lost })),
     )?;
-    keys.into_iter().map(|key| take(s, key)).collect()
+    let take = |(key, why)| {
+        let row = ResponseRow::get(s, key)?;
+        Ok(Swept { lease: lease(s, &owner_of(s, row.owner)?, &row)?, why })
+    };
+    orphaned.into_iter().map(take).collect()
 }

@@ -5,11 +5,12 @@ use std::sync::PoisonError;
 
 use rusqlite::params;
 
+use super::evict::RUNNING_LOGS;
 use super::row::{CHUNK_ROW, Kind, ResponseRow};
 use super::session::Session;
 use super::{completions, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
-use crate::{ExportedRecord, Owner, Result, Stats, StoredConversation, StoredItem};
+use crate::{ExportedRecord, Owner, Result, Stats, StoredConversation};
 
 pub(crate) fn stats(s: &Session) -> Result<Stats> {
     let count = |sql: &str| s.number(&format!("SELECT COUNT(*) FROM {sql}"), []);
@@ -22,7 +23,7 @@ pub(crate) fn stats(s: &Session) -> Result<Stats> {
         running_background: count("response WHERE ended IS NULL AND status = 1 AND background")?,
         kept,
         conversations: count("conversation")?,
-        owners: s.all("SELECT name, bytes FROM owner ORDER BY name", [], |row| {
+        owners: s.all(&format!("SELECT name, bytes + {RUNNING_LOGS} FROM owner ORDER BY name"), [], |row| {
             Ok((Owner::new(&row.get::<_, String>(0)?), row.get(1)?))
         })?,
         file_bytes: s.number(
@@ -74,7 +75,7 @@ pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM item WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = r.key) + \
-         (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key AND r.logged) \
+         (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key AND r.logged AND r.ended IS NOT NULL) \
          AND NOT (deleted AND children = 0) \
          UNION ALL \
          SELECT 'conversation ' || id || ': bytes are counted wrongly' FROM conversation AS c WHERE bytes != {ROW_BYTES} + LENGTH(metadata) + \
@@ -121,9 +122,7 @@ pub(crate) fn export(
         },
     )?;
     let Some((key, name, conversation)) = found else { return Ok(None) };
-    let items = s.all("SELECT id, body FROM entry WHERE conversation = ? ORDER BY pos", [key], |row| {
-        Ok(StoredItem { id: row.get(0)?, body: row.get(1)? })
-    })?;
+    let items = read::all_entries(s, key)?;
     let number = CONVERSATIONS + key.unsigned_abs();
     Ok(Some((number, ExportedRecord::Conversation(Owner::new(&name), conversation, items))))
 }

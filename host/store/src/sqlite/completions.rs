@@ -5,8 +5,9 @@ use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
 use super::evict::{Debt, Keep};
+use super::row::{Kind, text};
 use super::session::Session;
-use super::{evict, read, responses};
+use super::{evict, read, repeat, responses};
 use crate::bounds::{ITEM_BYTES, SWEPT, TOUCH, millis};
 use crate::{
     Budget, Completion, CompletionTag, Completions, Items, Lease, Link, NewCompletion, NewResponse, Order,
@@ -40,22 +41,20 @@ fn find(s: &Session, owner: &Owner, id: &str) -> Result<Row> {
 pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(Lease, Option<Debt>)> {
     let NewCompletion { id, tags, input } = new;
     let new = NewResponse { id, link: Link::Alone, request: Vec::new(), input };
-    let (lease, debt) = responses::create(s, owner, &new)?;
-    let (key, owner) = s
-        .first(
-            "SELECT key, owner FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
-            params![owner.name(), lease.id],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?
-        .ok_or(StoreError::NotFound)?;
-    s.run("UPDATE response SET kind = 1 WHERE key = ?", [key])?;
-    let tagged = tag(s, key, &tags)?;
-    // What is owed already includes what this evicts.
-    let debt = match debt {
-        Some(debt) => Some(debt),
-        None => evict::make_room(s, owner, None, tagged)?,
-    };
-    Ok((lease, debt))
+    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host(), epoch: 1 };
+    if let Some(row) = repeat::created(s, owner, &new, Kind::Completion, false)? {
+        let is_same = row.held_by(&lease) && self::tags(s, row.key)? == tags;
+        return if is_same { Ok((lease, None)) } else { Err(StoreError::Duplicate) };
+    }
+    let (key, owner) = responses::insert(s, owner, &new, Kind::Completion, false)?;
+    let added = responses::own_bytes(&new) + tag(s, key, &tags)?;
+    Ok((lease, evict::make_room(s, owner, None, added)?))
+}
+
+fn tags(s: &Session, key: i64) -> Result<Vec<CompletionTag>> {
+    s.all("SELECT name, value FROM tag WHERE response = ? ORDER BY rowid", [key], |row| {
+        Ok(CompletionTag { name: row.get(0)?, value: row.get(1)? })
+    })
 }
 
 /// Adds tags. Returns their counted bytes.
@@ -64,7 +63,7 @@ fn tag(s: &Session, key: i64, tags: &[CompletionTag]) -> Result<u64> {
     for CompletionTag { name, value } in tags {
         s.run(
             "INSERT OR REPLACE INTO tag (response, owner, name, value) SELECT key, owner, ?2, ?3 FROM response WHERE key = ?1",
-            params![key, name, value],
+            params![key, text(name)?, text(value)?],
         )?;
         bytes += ITEM_BYTES + (name.len() + value.len()) as u64;
     }
@@ -102,10 +101,7 @@ pub(crate) fn load(s: &Session, key: i64) -> Result<Completion> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?
         .ok_or(StoreError::NotFound)?;
-    let tags = s.all("SELECT name, value FROM tag WHERE response = ? ORDER BY rowid", [key], |row| {
-        Ok(CompletionTag { name: row.get(0)?, value: row.get(1)? })
-    })?;
-    Ok(Completion { id, tags, result })
+    Ok(Completion { id, tags: tags(s, key)?, result })
 }
 
 pub(crate) fn list(

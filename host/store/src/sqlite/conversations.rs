@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use rusqlite::params;
 
 use super::evict::{Debt, Keep};
-use super::row::{ConversationRow, body_bytes, counted, owner_key};
+use super::row::{ConversationRow, body_bytes, counted, owner_key, text};
 use super::session::Session;
 use super::{evict, read};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
@@ -42,11 +42,13 @@ pub(crate) fn create(
     let taken =
         s.number("SELECT COUNT(*) FROM conversation WHERE owner = ? AND id = ?", params![owner_key, id])?;
     if taken > 0 {
-        return Err(StoreError::Duplicate);
+        let found = ConversationRow::find(s, owner, id).map_err(|_| StoreError::Duplicate)?;
+        let is_same = found.shown.metadata == metadata && read::all_entries(s, found.key)? == items;
+        return if is_same { Ok((found.shown, None)) } else { Err(StoreError::Duplicate) };
     }
     s.run(
         "INSERT INTO conversation (owner, id, created, used, metadata, bytes) VALUES (?1, ?2, ?3, ?3, ?4, ?5)",
-        params![owner_key, id, s.now(), metadata, ROW_BYTES + metadata.len() as u64],
+        params![owner_key, text(id)?, s.now(), metadata, ROW_BYTES + metadata.len() as u64],
     )?;
     let ((), debt) = append(s, owner, id, items)?;
     Ok((ConversationRow::find(s, owner, id)?.shown, debt))
@@ -89,7 +91,7 @@ fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[StoredItem]) -> Re
     for (pos, item) in (next..).zip(items) {
         s.run(
             "INSERT INTO entry (conversation, pos, owner, id, body) VALUES (?, ?, ?, ?, ?)",
-            params![key, pos, owner, item.id, item.body],
+            params![key, pos, owner, text(&item.id)?, item.body],
         )?;
     }
     s.run(

@@ -13,12 +13,14 @@ mod open;
 mod open_file;
 mod queue;
 mod read;
+mod repeat;
 mod responses;
 mod row;
+mod served;
 mod session;
 mod transactions;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -65,8 +67,15 @@ pub struct Options {
     pub synchronous: Synchronous,
 }
 
-/// A store in a SQLite database. Dropping it makes the calls that wait, and closes the file.
+/// A host's handle of a store in a SQLite database. Dropping the last one makes the calls that wait,
+/// and closes the file.
 pub struct Sqlite {
+    host: Arc<str>,
+    opened: Arc<Opened>,
+}
+
+/// An open database and the threads that use it.
+struct Opened {
     writer: Arc<Queue>,
     reader: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
@@ -81,9 +90,35 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens a file, which is created if it doesn't exist, and brings it to the newest schema.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
+        Opened::file(path, options).map(|opened| Self::of(opened, &options.host))
+    }
+
+    /// A store in memory, with the same bounds.
+    pub fn memory(options: &Options) -> Result<Self, OpenError> {
+        Opened::memory(options).map(|opened| Self::of(opened, &options.host))
+    }
+
+    fn of(opened: Opened, host: &str) -> Self {
+        Self { host: host.into(), opened: Arc::new(opened) }
+    }
+
+    /// The handle of another host, as hosts of one database have them.
+    #[must_use]
+    pub fn beside(&self, host: &str) -> Self {
+        Self { host: host.into(), opened: self.opened.clone() }
+    }
+
+    /// The schema of its database, before it was opened and since.
+    pub fn schema(&self) -> SchemaVersions {
+        self.opened.schema
+    }
+}
+
+impl Opened {
+    fn file(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let (locks, file) = open::lock(path)?;
         let failed = |e: std::io::Error| OpenError::new(OpenCause::Unreachable, path.display(), e);
-        let (connection, schema) = open::writer(Some(&file), options.synchronous)?;
+        let (connection, schema) = open::writer(Some(&file), options.synchronous, options.clock.moment())?;
         let open = Arc::new(OpenFile::new(file.clone()).map_err(failed)?);
         let mut store = Self::start(connection, schema, options, Some(open)).map_err(failed)?;
         store.locks = Some(locks);
@@ -96,16 +131,10 @@ impl Sqlite {
         Ok(store)
     }
 
-    /// A store in memory, with the same bounds.
-    pub fn memory(options: &Options) -> Result<Self, OpenError> {
-        let (connection, schema) = open::writer(None, options.synchronous)?;
+    fn memory(options: &Options) -> Result<Self, OpenError> {
+        let (connection, schema) = open::writer(None, options.synchronous, options.clock.moment())?;
         Self::start(connection, schema, options, None)
             .map_err(|e| OpenError::new(OpenCause::Unreachable, "memory", e))
-    }
-
-    /// The schema of its database, before it was opened and since.
-    pub fn schema(&self) -> SchemaVersions {
-        self.schema
     }
 
     fn start(
@@ -135,7 +164,8 @@ impl Sqlite {
             file: self.file.clone(),
             bounds: options.bounds.clone(),
             clock: options.clock.clone(),
-            host: options.host.as_str().into(),
+            moment: Cell::default(),
+            host: RefCell::default(),
             evicting: Cell::default(),
             evicted: self.evicted.clone(),
         }
@@ -154,7 +184,7 @@ impl Sqlite {
     }
 }
 
-impl Drop for Sqlite {
+impl Drop for Opened {
     fn drop(&mut self) {
         self.reader.close();
         self.writer.close();

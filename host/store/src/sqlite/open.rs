@@ -10,13 +10,15 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::Synchronous;
+use crate::clock::Moment;
 use crate::{OpenCause, OpenError};
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
-pub(crate) const MIGRATIONS: [&str; 3] = [
+pub(crate) const MIGRATIONS: [&str; 4] = [
     include_str!("../../migrations/001.sql"),
     include_str!("../../migrations/002.sql"),
     include_str!("../../migrations/003.sql"),
+    include_str!("../../migrations/004.sql"),
 ];
 
 /// Marks a file as ours: "Slui".
@@ -86,6 +88,7 @@ pub struct SchemaVersions {
 pub(crate) fn writer(
     path: Option<&PathBuf>,
     sync: Synchronous,
+    now: Moment,
 ) -> Result<(Connection, SchemaVersions), OpenError> {
     let file = path.map_or_else(|| "memory".to_owned(), |p| p.display().to_string());
     let fail = |e: rusqlite::Error| OpenError::sqlite(&file, &e);
@@ -98,7 +101,7 @@ pub(crate) fn writer(
         connection.pragma_update(None, "secure_delete", "FAST")
     };
     settings().map_err(fail)?;
-    let migrated = migrate(&connection).map_err(fail)?;
+    let migrated = migrate(&connection, now).map_err(fail)?;
     let schema = migrated.map_err(|why| OpenError::new(OpenCause::Content, &file, why))?;
     Ok((connection, schema))
 }
@@ -141,8 +144,9 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<usize> {
     Ok(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// Brings the database to the newest schema, in one transaction that keeps everybody else out.
-fn migrate(connection: &Connection) -> rusqlite::Result<Result<SchemaVersions, String>> {
+/// Brings the database to the newest schema and ends all leases, in one transaction that keeps
+/// everybody else out.
+fn migrate(connection: &Connection, now: Moment) -> rusqlite::Result<Result<SchemaVersions, String>> {
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     if let Some(why) = foreign(connection)? {
         return Ok(Err(why));
@@ -153,8 +157,10 @@ fn migrate(connection: &Connection) -> rusqlite::Result<Result<SchemaVersions, S
         connection.pragma_update(None, "user_version", index + 1)?;
     }
     connection.pragma_update(None, "application_id", APPLICATION)?;
-    // Runs of an earlier process are lost: whoever sweeps takes them over at once.
+    // Runs of an earlier process are lost: whoever sweeps takes them over at once. What it served,
+    // this one or the next may serve.
     connection.execute("UPDATE response SET lease = 0 WHERE ended IS NULL AND lease > 0", [])?;
+    connection.execute("UPDATE served SET seen = ?", [now.passed])?;
     connection.execute_batch("COMMIT")?;
     Ok(Ok(SchemaVersions { before, now: MIGRATIONS.len() }))
 }

@@ -207,6 +207,7 @@ fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
             call.answer(Some(&error));
             continue;
         }
+        session.tick();
         let evicting = session.evicting.get();
         let kept = call.run(session);
         let end = if kept {

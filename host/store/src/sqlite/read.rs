@@ -95,6 +95,13 @@ pub(crate) fn response_places(
     Ok(())
 }
 
+/// All items of a conversation.
+pub(crate) fn all_entries(s: &Session, conversation: i64) -> Result<Vec<StoredItem>> {
+    s.all("SELECT id, body FROM entry WHERE conversation = ? ORDER BY pos", [conversation], |row| {
+        Ok(StoredItem { id: row.get(0)?, body: row.get(1)? })
+    })
+}
+
 /// Entries that `which` selects, in its order.
 pub(crate) fn entries(s: &Session, which: &str, params: impl Params) -> Result<Vec<Place>> {
     s.all(&format!("SELECT conversation, pos, id, LENGTH(body) FROM entry {which}"), params, |row| {

@@ -5,14 +5,14 @@ use rusqlite::params;
 use super::evict::Debt;
 use super::row::{
     CHUNK_ROW, ConversationRow, Kind, QUEUED, RUNNING, ResponseRow, body_bytes, counted, owner_key,
-    status_number,
+    status_number, text,
 };
 use super::session::Session;
-use super::{conversations, evict, read};
+use super::{conversations, evict, read, repeat, served};
 use crate::bounds::ROW_BYTES;
 use crate::chunk::Packed;
 use crate::{
-    End, Finished, Full, Lease, Link, NewResponse, Owner, Result, Status, StoreError, StoredItem, Target,
+    End, Finished, Full, Lease, Link, Needs, NewResponse, Owner, Result, Status, StoreError, StoredItem,
     TooLong,
 };
 
@@ -27,18 +27,26 @@ struct Before {
 }
 
 pub(crate) fn create(s: &Session, owner: &Owner, new: &NewResponse) -> Result<(Lease, Option<Debt>)> {
-    let (_, owner_key) = insert(s, owner, new, false)?;
-    let debt = evict::make_room(s, owner_key, None, own_bytes(new))?;
-    Ok((Lease { owner: owner.clone(), id: new.id.clone(), host: s.host.clone(), epoch: 1 }, debt))
+    let kind = Kind::of(&new.link);
+    let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host(), epoch: 1 };
+    if let Some(row) = repeat::created(s, owner, new, kind, false)? {
+        return if row.held_by(&lease) { Ok((lease, None)) } else { Err(StoreError::Duplicate) };
+    }
+    let (_, owner_key) = insert(s, owner, new, kind, false)?;
+    Ok((lease, evict::make_room(s, owner_key, None, own_bytes(new))?))
 }
 
 pub(crate) fn enqueue(
     s: &Session,
     owner: &Owner,
+    needs: &Needs,
     new: &NewResponse,
     log: &[Packed],
 ) -> Result<((), Option<Debt>)> {
-    let (key, owner_key) = insert(s, owner, new, true)?;
+    if repeat::created(s, owner, new, Kind::Response, true)?.is_some() {
+        return Ok(((), None));
+    }
+    let (key, owner_key) = insert(s, owner, new, Kind::Response, true)?;
     let waiting = s.number(
         "SELECT COUNT(*) FROM response WHERE owner = ? AND ended IS NULL AND background AND status = 0",
         [owner_key],
@@ -47,23 +55,30 @@ pub(crate) fn enqueue(
         return Err(StoreError::QueueFull(s.bounds.queued));
     }
     if !log.is_empty() {
-        log_chunks(s, &ResponseRow::get(s, key)?, 0, log)?;
+        log_chunks(s, &ResponseRow::get(s, key)?, QUEUED, 0, log)?;
     }
+    s.run(
+        "UPDATE response SET model = ?, version = ? WHERE key = ?",
+        params![text(&needs.model)?, needs.version, key],
+    )?;
+    served::note(s, &needs.model, needs.version)?;
     Ok(((), evict::make_room(s, owner_key, None, own_bytes(new))?))
 }
 
 /// Bytes that are counted for a new response.
-fn own_bytes(new: &NewResponse) -> u64 {
+pub(crate) fn own_bytes(new: &NewResponse) -> u64 {
     ROW_BYTES + new.request.len() as u64 + counted(&new.input)
 }
 
-fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Result<(i64, i64)> {
+/// Stores a new response. Returns its key and its owner's.
+pub(crate) fn insert(
+    s: &Session,
+    owner: &Owner,
+    new: &NewResponse,
+    kind: Kind,
+    background: bool,
+) -> Result<(i64, i64)> {
     let owner_key = owner_key(s, owner)?;
-    let taken =
-        s.number("SELECT COUNT(*) FROM response WHERE owner = ? AND id = ?", params![owner_key, new.id])?;
-    if taken > 0 {
-        return Err(StoreError::Duplicate);
-    }
     let before = link(s, owner, &new.link)?;
     let own = body_bytes(&new.input);
     if before.context + own > s.bounds.context_bytes {
@@ -75,15 +90,14 @@ fn insert(s: &Session, owner: &Owner, new: &NewResponse, background: bool) -> Re
         Link::Conversation(id) => (None, Some(id)),
     };
     let (status, host, runs, lease) =
-        if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(&*s.host), 1, s.lease_end()) };
-    let kind = if matches!(new.link, Link::Thread | Link::Turn(_)) { Kind::Turn } else { Kind::Response };
+        if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(s.host()), 1, s.lease_end()) };
     s.run(
         "INSERT INTO response (owner, id, status, background, parent, parent_id, depth, context, conversation, root, base, created, used, \
          logged, bytes, host, epoch, tries, lease, kind) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13, ?14, ?15, ?15, ?16, ?17)",
         params![
             owner_key,
-            new.id,
+            text(&new.id)?,
             status,
             background,
             before.parent,
@@ -169,16 +183,19 @@ fn child_of(s: &Session, parent: &ResponseRow) -> Result<Before> {
 
 pub(crate) fn append(s: &Session, lease: &Lease, first: u64, chunks: &[Packed]) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
+    if repeat::has_chunks(s, &row, first, chunks)? {
+        return Ok(());
+    }
     let added: u64 = chunks.iter().map(|chunk| CHUNK_ROW + chunk.body.len() as u64).sum();
     if row.log_bytes + added > s.bounds.log_bytes {
         return Err(StoreError::Full(Full::Log));
     }
-    log_chunks(s, &row, first, chunks)?;
-    s.run("UPDATE response SET status = ? WHERE key = ?", params![RUNNING, row.key])?;
-    Ok(())
+    log_chunks(s, &row, RUNNING, first, chunks)
 }
 
-fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> Result<()> {
+/// Adds chunks to the log of a response, which has this status from then on. Their bytes are counted
+/// for its owner when it ends.
+fn log_chunks(s: &Session, row: &ResponseRow, status: u64, first: u64, chunks: &[Packed]) -> Result<()> {
     let Some(last) = chunks.last().filter(|_| first == row.events && row.background) else {
         return Err(StoreError::Sequence { expected: row.events });
     };
@@ -191,8 +208,8 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
         added += CHUNK_ROW + chunk.body.len() as u64;
     }
     s.run(
-        "UPDATE response SET events = ?1, log_bytes = log_bytes + ?2, bytes = bytes + ?2 WHERE key = ?3",
-        params![last.last + 1, added, row.key],
+        "UPDATE response SET status = ?, events = ?, log_bytes = log_bytes + ? WHERE key = ?",
+        params![status, last.last + 1, added, row.key],
     )?;
     Ok(())
 }
@@ -200,6 +217,9 @@ fn log_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[Packed]) -> 
 pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[StoredItem]) -> Result<()> {
     let row = ResponseRow::leased(s, lease)?;
     let stored = output_len(s, row.key)?;
+    if first < stored && repeat::has_output(s, row.key, first, items)? {
+        return Ok(());
+    }
     if row.background || row.kind != Kind::Response || first != stored {
         return Err(StoreError::Sequence { expected: stored });
     }
@@ -223,18 +243,16 @@ fn insert_output(s: &Session, row: &ResponseRow, first: u64, items: &[StoredItem
 
 pub(crate) fn finish(
     s: &Session,
-    target: &Target,
+    lease: &Lease,
     end: &End,
     last: Option<(u64, Vec<Packed>)>,
 ) -> Result<Finished> {
-    let row = match target {
-        Target::Lease(lease) => ResponseRow::find_any(s, &lease.owner, &lease.id)?,
-        Target::Id(owner, id) => ResponseRow::find(s, owner, id)?,
-    };
+    let row = ResponseRow::find_any(s, &lease.owner, &lease.id)?;
     if row.ended.is_some() {
-        return Ok(Finished::Before(read::load(s, row)?));
+        let is_repeated = repeat::has_end(s, &row, lease, end, last.as_ref())?;
+        return Ok(if is_repeated { Finished::Now } else { Finished::Before(read::load(s, row)?) });
     }
-    if matches!(target, Target::Lease(lease) if !row.held_by(lease)) {
+    if !row.held_by(lease) {
         return Err(StoreError::LeaseLost);
     }
     if row.kind != Kind::Response && !matches!(end.status, Status::Completed | Status::Incomplete) {
@@ -242,14 +260,14 @@ pub(crate) fn finish(
         return Ok(Finished::Now);
     }
     if let Some((first, chunks)) = last {
-        log_chunks(s, &row, first, &chunks)?;
+        log_chunks(s, &row, RUNNING, first, &chunks)?;
     }
     let stored = output_len(s, row.key)?;
     let rest = usize::try_from(stored).ok().and_then(|stored| end.output.get(stored..)).unwrap_or_default();
     insert_items(s, row.key, row.owner, 1, stored, rest)?;
     s.run("UPDATE body SET result = ? WHERE response = ?", params![end.result, row.key])?;
     s.run(
-        "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + ?3, context = context + ?4 WHERE key = ?5",
+        "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + log_bytes + ?3, context = context + ?4 WHERE key = ?5",
         params![
             status_number(end.status),
             s.now(),
@@ -292,7 +310,7 @@ fn insert_items(
     for (pos, item) in (first..).zip(items) {
         s.run(
             "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",
-            params![key, side, pos, owner, item.id, item.body],
+            params![key, side, pos, owner, text(&item.id)?, item.body],
         )?;
     }
     Ok(())

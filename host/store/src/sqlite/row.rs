@@ -22,6 +22,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// What a response with this link is.
+    pub(crate) fn of(link: &Link) -> Self {
+        if matches!(link, Link::Thread | Link::Turn(_)) { Self::Turn } else { Self::Response }
+    }
+
     pub(crate) fn number(self) -> i64 {
         match self {
             Self::Response => 0,
@@ -62,7 +67,7 @@ pub(crate) struct ResponseRow {
     pub(crate) events: u64,
     pub(crate) log_bytes: u64,
     pub(crate) logged: bool,
-    deleted: bool,
+    pub(crate) deleted: bool,
 }
 
 /// Columns of a [`ResponseRow`], in the order in which it is read.
@@ -117,12 +122,17 @@ impl ResponseRow {
         if row.kind == Kind::Turn && row.continuable() { Ok(row) } else { Err(StoreError::NotFound) }
     }
 
-    /// The row of a visible response, chat completion or turn.
-    pub(crate) fn find_any(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
+    /// The row with this id, visible or not.
+    pub(crate) fn with_id(s: &Session, owner: &Owner, id: &str) -> Result<Option<Self>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?"
         );
-        let row = s.first(&sql, params![owner.name(), id], Self::read)?.ok_or(StoreError::NotFound)?;
+        s.first(&sql, params![owner.name(), id], Self::read)
+    }
+
+    /// The row of a visible response, chat completion or turn.
+    pub(crate) fn find_any(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
+        let row = Self::with_id(s, owner, id)?.ok_or(StoreError::NotFound)?;
         if row.deleted || (row.ended.is_some() && row.used <= s.expired()) {
             return Err(StoreError::NotFound);
         }
@@ -149,7 +159,12 @@ impl ResponseRow {
 
     /// Whether it runs under this lease.
     pub(crate) fn held_by(&self, lease: &Lease) -> bool {
-        self.ended.is_none() && self.epoch == lease.epoch && self.host.as_deref() == Some(&*lease.host)
+        self.ended.is_none() && self.was_held_by(lease)
+    }
+
+    /// Whether this lease is the last one on it.
+    pub(crate) fn was_held_by(&self, lease: &Lease) -> bool {
+        self.epoch == lease.epoch && self.host.as_deref() == Some(&*lease.host)
     }
 
     /// How it ended; none while it doesn't.
@@ -185,8 +200,13 @@ pub(crate) fn owner_key(s: &Session, owner: &Owner) -> Result<i64> {
     if let Some(key) = known {
         return Ok(key);
     }
-    s.run("INSERT INTO owner (name) VALUES (?)", [owner.name()])?;
+    s.run("INSERT INTO owner (name) VALUES (?)", [text(owner.name())?])?;
     Ok(s.connection.last_insert_rowid())
+}
+
+/// This text, if it can be stored as one that is searched.
+pub(crate) fn text(text: &str) -> Result<&str> {
+    if text.contains('\0') { Err(StoreError::Nul) } else { Ok(text) }
 }
 
 /// A row of table `conversation`.

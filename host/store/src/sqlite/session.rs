@@ -1,7 +1,7 @@
 //! A connection with what transactions need beside it: bounds, the clock, the host's name.
 //! Statements are prepared once.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::open::BUSY;
 use super::open_file::OpenFile;
 use crate::bounds::millis;
+use crate::clock::Moment;
 use crate::{Bounds, Evicted, Millis, Result, StoreError, TimeSource};
 
 /// A thread's connection.
@@ -19,7 +20,10 @@ pub(crate) struct Session {
     pub(crate) file: Option<Arc<OpenFile>>,
     pub(crate) bounds: Bounds,
     pub(crate) clock: TimeSource,
-    pub(crate) host: Arc<str>,
+    /// When the transaction under way happens.
+    pub(crate) moment: Cell<Moment>,
+    /// The host that makes the transaction under way.
+    pub(crate) host: RefCell<Arc<str>>,
     /// What the transaction under way has evicted.
     pub(crate) evicting: Cell<Evicted>,
     /// What was evicted by all that were committed.
@@ -34,7 +38,13 @@ impl Session {
                 self.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", []).ok()
             })?;
         }
+        self.tick();
         self.execute(sql)
+    }
+
+    /// Takes the clock's time for the transaction that begins.
+    pub(crate) fn tick(&self) {
+        self.moment.set(self.clock.moment());
     }
 
     /// Runs a statement without parameters or rows.
@@ -102,8 +112,13 @@ impl Session {
         *self.evicted.lock().unwrap_or_else(PoisonError::into_inner) += self.evicting.take();
     }
 
+    /// The host that makes the transaction under way.
+    pub(crate) fn host(&self) -> Arc<str> {
+        self.host.borrow().clone()
+    }
+
     pub(crate) fn now(&self) -> Millis {
-        self.clock.now()
+        self.moment.get().date
     }
 
     /// What was used last at this time or before is expired.
@@ -111,10 +126,9 @@ impl Session {
         self.now().saturating_sub(millis(self.bounds.unused))
     }
 
-    /// The time by which leases end. It isn't the date, which may be set under a lease. Only this
-    /// process reads it: opening the file ends all leases.
+    /// The time by which leases end.
     pub(crate) fn lease_now(&self) -> Millis {
-        self.clock.elapsed()
+        self.moment.get().passed
     }
 
     /// When a lease that is given now ends.
@@ -126,5 +140,28 @@ impl Session {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         StoreError::Unavailable(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{Options, Sqlite, TimeSource};
+
+    #[tokio::test]
+    async fn transaction_has_one_moment_however_long_it_takes() {
+        let clock = TimeSource::manual(1000);
+        let store = Sqlite::memory(&Options { clock: clock.clone(), ..Options::default() }).unwrap();
+        let moments = async || {
+            let work = |s: &super::Session| {
+                let before = (s.now(), s.lease_now());
+                s.clock.advance(Duration::from_secs(1));
+                assert_eq!((s.now(), s.lease_now()), before);
+                Ok(before)
+            };
+            store.call(work).await.unwrap()
+        };
+        assert_eq!([moments().await, moments().await], [(1000, 0), (2000, 1000)]);
     }
 }

@@ -6,16 +6,28 @@ use crate::chunk::pack;
 use crate::sqlite::session::Session;
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Evicted,
-    ExportedRecord, Finished, Items, Lease, Link, NewCompletion, NewResponse, Owner, Page, Purge, Reply,
-    Response, Result, Stats, Store, StoredConversation, StoredItem, Target,
+    ExportedRecord, Finished, Items, Lease, Link, Needs, NewCompletion, NewResponse, Owner, Page, Purge,
+    Reply, Response, Result, Served, Stats, Store, StoredConversation, StoredItem, Swept,
 };
 
 impl Sqlite {
+    /// Has `work` made by the writer, as this handle's host.
+    pub(crate) fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
+    ) -> impl Future<Output = Result<T>> + Send + 'static {
+        let host = self.host.clone();
+        self.opened.writer.clone().call(move |s| {
+            s.host.replace(host);
+            work(s)
+        })
+    }
+
     fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
     ) -> Reply<T> {
-        Reply::write(self.writer.clone().call(work))
+        Reply::write(self.call(work))
     }
 
     /// Makes a change, and then the room that it owes. Others' calls are made in between.
@@ -23,9 +35,9 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Session) -> Result<(T, Option<Debt>)> + Send + 'static,
     ) -> Reply<T> {
-        let writer = self.writer.clone();
+        let (made, writer) = (self.call(work), self.opened.writer.clone());
         Reply::write(async move {
-            let (done, mut debt) = writer.clone().call(work).await?;
+            let (done, mut debt) = made.await?;
             while let Some(owed) = debt {
                 // The change is committed, whatever becomes of the rest.
                 debt = writer.clone().call(move |s| evict::repay(s, owed)).await.unwrap_or_default();
@@ -35,7 +47,7 @@ impl Sqlite {
     }
 
     fn read<T: Send + 'static>(&self, work: impl FnOnce(&Session) -> Result<T> + Send + 'static) -> Reply<T> {
-        Reply::read(self.reader.clone().call(work))
+        Reply::read(self.opened.reader.clone().call(work))
     }
 
     /// Reads what `budget` pays for.
@@ -53,7 +65,7 @@ impl Sqlite {
         work: impl FnOnce(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
         touch: fn(&Session, i64) -> Result<()>,
     ) -> Reply<T> {
-        let (reader, writer) = (self.reader.clone(), self.writer.clone());
+        let (reader, writer) = (self.opened.reader.clone(), self.opened.writer.clone());
         Reply::read(async move {
             let (row, old) = reader.call(work).await?;
             if let Some(key) = old {
@@ -71,16 +83,16 @@ impl Store for Sqlite {
         self.change(move |s| responses::create(s, &owner, &new))
     }
 
-    fn enqueue(&self, owner: &Owner, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()> {
-        let owner = owner.clone();
+    fn enqueue(&self, owner: &Owner, needs: &Needs, new: NewResponse, log: Vec<Vec<u8>>) -> Reply<()> {
+        let (owner, needs) = (owner.clone(), needs.clone());
         match pack(Chunk { first: 0, events: log }) {
-            Ok(log) => self.change(move |s| responses::enqueue(s, &owner, &new, &log)),
+            Ok(log) => self.change(move |s| responses::enqueue(s, &owner, &needs, &new, &log)),
             Err(error) => Reply::write(std::future::ready(Err(error))),
         }
     }
 
     fn append(&self, lease: &Lease, chunk: Chunk) -> Reply<()> {
-        let (lease, writer) = (lease.clone(), self.writer.clone());
+        let (lease, writer) = (lease.clone(), self.opened.writer.clone());
         Reply::write(async move {
             let (first, chunks) = (chunk.first, pack(chunk)?);
             writer.call(move |s| responses::append(s, &lease, first, &chunks)).await
@@ -92,15 +104,20 @@ impl Store for Sqlite {
         self.write(move |s| responses::add_output(s, &lease, first, &items))
     }
 
-    fn finish(&self, target: Target, mut end: End) -> Reply<Finished> {
-        let writer = self.writer.clone();
+    fn finish(&self, lease: Lease, mut end: End) -> Reply<Finished> {
+        let writer = self.opened.writer.clone();
         Reply::write(async move {
             let last = match end.last.take() {
                 Some(chunk) => Some((chunk.first, pack(chunk)?)),
                 None => None,
             };
-            writer.call(move |s| responses::finish(s, &target, &end, last)).await
+            writer.call(move |s| responses::finish(s, &lease, &end, last)).await
         })
+    }
+
+    fn fence(&self, owner: &Owner, id: &str) -> Reply<Option<Lease>> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        self.write(move |s| background::fence(s, &owner, &id))
     }
 
     fn response(&self, owner: &Owner, id: &str, budget: Budget) -> Reply<Response> {
@@ -234,8 +251,9 @@ impl Store for Sqlite {
         self.write(move |s| completions::delete(s, &owner, &id))
     }
 
-    fn claim(&self) -> Reply<Option<Claimed>> {
-        self.write(background::claim)
+    fn claim(&self, served: &Served) -> Reply<Option<Claimed>> {
+        let served = served.clone();
+        self.write(move |s| background::claim(s, &served))
     }
 
     fn release(&self, lease: Lease) -> Reply<()> {
@@ -246,7 +264,7 @@ impl Store for Sqlite {
         self.write(move |s| background::renew(s, leases))
     }
 
-    fn sweep(&self) -> Reply<Vec<Claimed>> {
+    fn sweep(&self) -> Reply<Vec<Swept>> {
         self.write(background::sweep)
     }
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use store::{
     Bounds, Budget, Evicted, Full, ITEM_BYTES, Link, Owner, Page, Purge, ROW_BYTES, Status, StoreError,
-    Target,
 };
 
 use crate::kit::{Kit, conversation, each, end, item, named, new, parent};
@@ -71,7 +70,7 @@ async fn what_runs_and_what_it_needs_is_never_evicted() {
         let before = kit.store.stats().await.unwrap();
         assert_eq!(kit.create("d", Link::Alone).await, Err(StoreError::Full(Full::Owner)));
         assert_eq!(kit.store.stats().await.unwrap(), before);
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "b")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "b")).await.unwrap();
         kit.create("d", Link::Alone).await.unwrap();
         assert_eq!(stored(kit, "ab").await, "a");
     })
@@ -213,6 +212,36 @@ async fn conversation_lives_as_long_as_its_chains() {
             assert_eq!(kit.context(parent("b")).await, ["e", "a-in", "a-out", "b-in", "b-out"]);
             kit.store.response(&kit.owner, "b", Budget::default()).await.unwrap();
         }
+    })
+    .await;
+}
+
+/// A chunk was a write to the row of its owner as well, which all its responses share.
+#[tokio::test]
+async fn logs_of_what_runs_make_room_with_the_upkeep_and_are_counted_at_the_end() {
+    each(Bounds { owner_bytes: 60_000, ..Bounds::default() }, async |kit| {
+        kit.complete("old", Link::Alone).await;
+        let lease = kit.run("r").await;
+        let bytes = async || kit.store.stats().await.unwrap().owners[0].1;
+        let alone = bytes().await;
+        let noise = |from: u64| -> Vec<u8> {
+            let mut random = seeded::SplitMix64::new(from);
+            (0..4000).flat_map(|_| random.draw().to_le_bytes()).collect()
+        };
+        for first in 0..2 {
+            let chunk = store::Chunk { first, events: vec![noise(first)] };
+            kit.store.append(&lease, chunk).await.unwrap();
+        }
+        let logged = bytes().await;
+        assert!(logged > 60_000 && logged > alone + 60_000, "{logged}");
+        assert_eq!(kit.store.check().await, Ok(vec![]));
+        assert!(kit.store.response(&kit.owner, "old", Budget::default()).await.is_ok());
+        assert_eq!(kit.store.evict().await.unwrap().responses, 1);
+        assert!(kit.store.response(&kit.owner, "old", Budget::default()).await.is_err());
+        kit.store.finish(lease, end(Status::Completed, "r")).await.unwrap();
+        assert!(bytes().await > 60_000);
+        assert_eq!(kit.create("next", Link::Alone).await.err(), None);
+        assert!(kit.store.response(&kit.owner, "r", Budget::default()).await.is_err(), "it made room");
     })
     .await;
 }

@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use store::{
-    Bounds, Budget, Events, Evicted, Link, NewCompletion, Order, Status, StoreError, StoredItem, Target,
-};
+use store::{Bounds, Budget, Events, Evicted, Link, NewCompletion, Order, Status, StoreError, StoredItem};
 
-use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent};
+use crate::kit::{Kit, chunk, conversation, each, end, ids, item, page, parent, served};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -15,7 +13,7 @@ const DAY: u64 = 24 * HOUR;
 async fn completed(kit: &Kit, id: &str) {
     let new = NewCompletion { id: id.to_owned(), tags: vec![], input: vec![item("0")] };
     let lease = kit.store.completion_create(&kit.owner, new).await.unwrap();
-    kit.store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+    kit.store.finish(lease, end(Status::Completed, id)).await.unwrap();
 }
 
 #[tokio::test]
@@ -30,14 +28,14 @@ async fn a_date_that_is_set_ends_no_lease_and_keeps_none() {
         let completion = kit.store.completion_create(&kit.owner, new).await.unwrap();
         for date in [now + HOUR, now + 400 * DAY, now - 400 * DAY, 0, now] {
             kit.clock.set(date);
-            assert!(kit.store.claim().await.unwrap().is_none());
+            assert!(kit.store.claim(&served()).await.unwrap().is_none());
             assert!(kit.store.sweep().await.unwrap().is_empty());
             let leases = vec![foreground.clone(), running.clone(), claimed.clone(), completion.clone()];
             assert_eq!(kit.store.renew(leases).await, Ok(vec![]));
         }
         kit.clock.set(now - DAY);
         kit.clock.advance(Duration::from_secs(21));
-        assert_eq!(kit.store.claim().await.unwrap().unwrap().lease.id(), "c");
+        assert_eq!(kit.store.claim(&served()).await.unwrap().unwrap().lease.id(), "c");
         let swept = kit.store.sweep().await.unwrap();
         let swept: Vec<&str> = swept.iter().map(|claimed| claimed.lease.id()).collect();
         assert_eq!(swept, ["a", "b"]);
@@ -65,7 +63,7 @@ async fn use_under_a_clock_set_back_makes_nothing_older() {
         kit.store.conversation_update(&kit.owner, "w", b"new".to_vec()).await.unwrap();
         kit.store.conversation_append(&kit.owner, "w", vec![item("f"), item("g")]).await.unwrap();
         kit.store.conversation_remove(&kit.owner, "w", "e").await.unwrap();
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "c")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "c")).await.unwrap();
         assert_eq!(kit.store.evict().await, Ok(Evicted::default()));
 
         kit.clock.set(now + DAY);
@@ -94,7 +92,7 @@ async fn clock_jump_and_return_before_eviction_lose_nothing() {
         kit.complete("a", Link::Alone).await;
         let lease = kit.run("b").await;
         let last = store::End { last: Some(chunk(0, 3)), ..end(Status::Completed, "b") };
-        kit.store.finish(Target::Lease(lease), last).await.unwrap();
+        kit.store.finish(lease, last).await.unwrap();
         kit.clock.set(now + 31 * DAY);
         assert_eq!(kit.store.response(&kit.owner, "a", Budget::default()).await, Err(StoreError::NotFound));
         for date in [now, now - DAY] {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use store::{
     Bounds, Budget, CompletionTag, Finished, Lease, Link, NewCompletion, Order, Owner, Status, StoreError,
-    StoredItem, Target,
+    StoredItem,
 };
 
 use crate::kit::{Kit, each, end, ids, item, named, page, parent};
@@ -23,7 +23,7 @@ async fn create(kit: &Kit, id: &str, listed: &[(&str, &str)]) -> Lease {
 
 async fn finish(kit: &Kit, lease: Lease, status: Status) {
     let id = lease.id().to_owned();
-    let ended = kit.store.finish(Target::Lease(lease), end(status, &id)).await;
+    let ended = kit.store.finish(lease, end(status, &id)).await;
     assert_eq!(ended, Ok(Finished::Now));
 }
 
@@ -99,7 +99,7 @@ async fn what_fails_is_cancelled_or_lost_leaves_nothing() {
         let lease = create(kit, "c", &[]).await;
         kit.clock.advance(Duration::from_secs(21));
         assert!(kit.store.sweep().await.unwrap().is_empty(), "nobody has to end it");
-        let late = kit.store.finish(Target::Lease(lease), end(Status::Completed, "c")).await;
+        let late = kit.store.finish(lease, end(Status::Completed, "c")).await;
         assert_eq!(late, Err(StoreError::NotFound));
         assert_eq!(listed(kit, &[], Order::Ascending, 9, None).await, (vec![], false));
         sound(kit).await;
@@ -162,8 +162,7 @@ async fn completions_and_responses_dont_know_each_other() {
         assert_eq!(store.context(owner, &parent("c"), Budget::default()).await, Err(StoreError::NotFound));
         assert_eq!(store.events_after(owner, "c", None).await, Err(StoreError::NotFound));
         assert_eq!(store.delete(owner, "c").await, Err(StoreError::NotFound));
-        let cancel = Target::Id(owner.clone(), "c".to_owned());
-        assert_eq!(store.finish(cancel, end(Status::Cancelled, "c")).await, Err(StoreError::NotFound));
+        assert_eq!(store.fence(owner, "c").await, Err(StoreError::NotFound));
         assert_eq!(kit.create("next", parent("c")).await, Err(StoreError::NotFound));
         assert_eq!(kit.create("c", Link::Alone).await, Err(StoreError::Duplicate));
         assert_eq!(store.completion_get(owner, "r", Budget::default()).await, Err(StoreError::NotFound));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Link, NewResponse, Order, Status, StoreError, Target};
+use store::{Bounds, Budget, Link, NewResponse, Order, Status, StoreError};
 
 use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
 
@@ -16,7 +16,7 @@ async fn a_response_adds_its_items_when_it_completes() {
             [("b", Status::Failed, 3), ("c", Status::Cancelled, 3), ("d", Status::Incomplete, 5)]
         {
             let lease = kit.create(id, conversation("v")).await.unwrap();
-            kit.store.finish(Target::Lease(lease), end(status, id)).await.unwrap();
+            kit.store.finish(lease, end(status, id)).await.unwrap();
             assert_eq!(kit.context(conversation("v")).await.len(), entries);
         }
         let list = kit
@@ -36,7 +36,7 @@ async fn one_response_runs_in_a_conversation() {
         let lease = kit.create("a", conversation("v")).await.unwrap();
         assert_eq!(kit.create("b", conversation("v")).await, Err(StoreError::Locked));
         kit.store.conversation_append(&kit.owner, "v", vec![item("meanwhile")]).await.unwrap();
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "a")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "a")).await.unwrap();
         assert_eq!(kit.context(conversation("v")).await, ["meanwhile", "a-in", "a-out"]);
         kit.create("b", conversation("v")).await.unwrap();
     })
@@ -92,9 +92,8 @@ async fn pages_come_to_an_end_where_ids_occur_again() {
         let entries = ["a", "b", "a", "c", "d", "c", "e"].map(item).to_vec();
         kit.store.conversation_create(&kit.owner, "v", vec![], vec![]).await.unwrap();
         let run = NewResponse { input: entries.clone(), ..new("q", conversation("v")) };
-        kit.store.create(&kit.owner, run).await.unwrap();
-        let target = Target::Id(kit.owner.clone(), "q".to_owned());
-        kit.store.finish(target, end(Status::Completed, "q")).await.unwrap();
+        let lease = kit.store.create(&kit.owner, run).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "q")).await.unwrap();
         kit.store.conversation_remove(&kit.owner, "v", "q-out").await.unwrap();
         kit.store.create(&kit.owner, NewResponse { input: entries, ..new("r", Link::Alone) }).await.unwrap();
         for (order, expected) in [
@@ -161,7 +160,7 @@ async fn a_deleted_conversation_leaves_its_responses() {
             kit.store.conversation_get(&kit.owner, "v", Budget::default()).await,
             Err(StoreError::NotFound)
         );
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "late")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "late")).await.unwrap();
         assert_eq!(kit.context(parent("fork")).await, ["a-in", "a-out", "fork-in", "fork-out"]);
         // A new one of the same id isn't the old one.
         kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("other")]).await.unwrap();

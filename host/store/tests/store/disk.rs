@@ -2,7 +2,7 @@
 //! calls fail and store no half, what is stored is read, and the store goes on when the disk does.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use store::{Budget, Link, Sqlite, State, Status, Store, StoreError, StoredItem, Target};
+use store::{Budget, Link, Sqlite, State, Status, Store, StoreError, StoredItem};
 
 use crate::kill::{STREAMS, acknowledge, alice, child, foreground, options, whole};
 use crate::kit::{end, item, new, path};
@@ -43,7 +43,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
         assert_eq!(store.response(&alice(), id, Budget::default()).await, Err(StoreError::NotFound));
     }
-    let refused = store.finish(Target::Lease(lease.clone()), end(Status::Completed, "during")).await;
+    let refused = store.finish(lease.clone(), end(Status::Completed, "during")).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     // An item that finished before the end, and is stored with it.
     let refused = store.add_output(&lease, 0, vec![item("during-out")]).await;
@@ -51,7 +51,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
     assert_eq!(whole(store, "during").await.state, State::Running(vec![]));
     whole(store, "before").await;
     limit_files(None);
-    store.finish(Target::Lease(lease), end(Status::Completed, "during")).await.unwrap();
+    store.finish(lease, end(Status::Completed, "during")).await.unwrap();
     acknowledge("finished", "during", 0);
 
     // Files can't grow, as on a full disk; writes from many tasks meet the end in one commit.
@@ -69,7 +69,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
                     Err(StoreError::NotFound)
                 );
             };
-            match store.finish(Target::Lease(lease.clone()), end(Status::Completed, &id)).await {
+            match store.finish(lease.clone(), end(Status::Completed, &id)).await {
                 Ok(_) => acknowledge("finished", &id, 0),
                 Err(error) => {
                     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
@@ -96,7 +96,7 @@ pub(crate) async fn failing_disk(store: &Sqlite) {
         assert!(stream % 5 != 0 || created.is_err());
         match created {
             Ok(lease) => {
-                store.finish(Target::Lease(lease), end(Status::Completed, &id)).await.unwrap();
+                store.finish(lease, end(Status::Completed, &id)).await.unwrap();
                 acknowledge("finished", &id, 0);
             }
             Err(_) => {

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use store::{
     Budget, CompletionTag, End, Events, ExportedRecord, Link, NewCompletion, OpenCause, Options, Owner,
-    Sqlite, Status, Store, StoreError, Target, backup,
+    Sqlite, Status, Store, StoreError, backup,
 };
 
-use crate::kit::{chunk, conversation, end, item, new, parent, path};
+use crate::kit::{chunk, conversation, end, item, needs, new, parent, path, served};
 
 fn refused(file: &Path, cause: OpenCause) -> String {
     let error = Sqlite::open(file, &Options::default()).err().unwrap();
@@ -64,7 +64,7 @@ async fn what_was_deleted_is_in_no_file_of_a_quiet_store() {
     let store = Sqlite::open(&path(&folder), &Options::default()).unwrap();
     let owner = Owner::new("a");
     let lease = store.create(&owner, new("r", Link::Alone)).await.unwrap();
-    store.finish(Target::Lease(lease), end(Status::Completed, SECRET)).await.unwrap();
+    store.finish(lease, end(Status::Completed, SECRET)).await.unwrap();
     let log = folder.path().join("state.db-wal");
     let holds =
         |file: &Path| fs::read(file).unwrap().windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes());
@@ -160,17 +160,16 @@ async fn a_closed_store_says_so() {
 /// less.
 async fn write_fixture(store: &Sqlite) {
     let alice = Owner::new("alice");
-    let finish =
-        async |lease, id| store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+    let finish = async |lease, id| store.finish(lease, end(Status::Completed, id)).await.unwrap();
     finish(store.create(&alice, new("a", Link::Alone)).await.unwrap(), "a").await;
     finish(store.create(&alice, new("b", parent("a"))).await.unwrap(), "b").await;
     store.delete(&alice, "a").await.unwrap();
     store.conversation_create(&alice, "v", b"meta".to_vec(), vec![item("e")]).await.unwrap();
     finish(store.create(&alice, new("c", conversation("v"))).await.unwrap(), "c").await;
-    store.enqueue(&alice, new("d", Link::Alone), chunk(0, 3).events).await.unwrap();
-    let lease = store.claim().await.unwrap().unwrap().lease;
+    store.enqueue(&alice, &needs(), new("d", Link::Alone), chunk(0, 3).events).await.unwrap();
+    let lease = store.claim(&served()).await.unwrap().unwrap().lease;
     let last = End { last: Some(chunk(3, 9)), ..end(Status::Failed, "d") };
-    store.finish(Target::Lease(lease), last).await.unwrap();
+    store.finish(lease, last).await.unwrap();
     store.create(&Owner::new("bob"), new("e", Link::Alone)).await.unwrap();
     let tags = vec![CompletionTag { name: "model".to_owned(), value: "m".to_owned() }];
     let completion = NewCompletion { id: "f".to_owned(), tags, input: vec![item("f-0")] };
@@ -242,6 +241,26 @@ fn restore(schema: &Path, file: &Path) -> usize {
     let dump = fs::read_to_string(schema).unwrap();
     connection.execute_batch(&format!("BEGIN; {dump} COMMIT;")).unwrap();
     connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+/// A schema before counted the log of what runs for its owner with each chunk.
+#[tokio::test]
+async fn log_of_a_response_that_runs_is_carried_over() {
+    let folder = tempfile::tempdir().unwrap();
+    restore(&files("tests/schemas")[2], &path(&folder));
+    let connection = Connection::open(path(&folder)).unwrap();
+    let running = "UPDATE response SET ended = NULL, status = 1 WHERE id = 'd'; UPDATE body SET result = x'' WHERE response = 4; \
+         UPDATE response SET bytes = bytes - 8 WHERE id = 'd'";
+    connection.execute_batch(running).unwrap();
+    drop(connection);
+    let store = Sqlite::open(&path(&folder), &then()).unwrap();
+    assert_eq!(store.check().await, Ok(vec![]));
+    let lease = store.sweep().await.unwrap().into_iter().find(|swept| swept.lease.id() == "d").unwrap().lease;
+    let before = store.stats().await.unwrap().owners;
+    store.finish(lease, End { output: vec![], ..end(Status::Failed, "d") }).await.unwrap();
+    assert_eq!(store.check().await, Ok(vec![]));
+    let grown = store.stats().await.unwrap().owners[0].1 - before[0].1;
+    assert_eq!(grown, "result d".len() as u64, "its log was shown, and counts no more than that");
 }
 
 /// A kill leaves a file as it was, and of the write-ahead log what was written so far.

@@ -12,10 +12,9 @@ use std::sync::Arc;
 use seeded::SplitMix64;
 use store::{
     Bounds, Budget, End, Events, Finished, Link, Options, Owner, Response, Sqlite, State, Status, Store,
-    Target,
 };
 
-use crate::kit::{chunk, end, item, new, parent, path};
+use crate::kit::{chunk, end, item, needs, new, parent, path, served};
 
 const ROLE: &str = "STORE_TEST_ROLE";
 const FILE: &str = "STORE_TEST_FILE";
@@ -97,22 +96,22 @@ pub(crate) fn alice() -> Owner {
 pub(crate) async fn foreground(store: &Sqlite, id: &str, link: Link) {
     let lease = store.create(&alice(), new(id, link)).await.unwrap();
     acknowledge("created", id, 0);
-    store.finish(Target::Lease(lease), end(Status::Completed, id)).await.unwrap();
+    store.finish(lease, end(Status::Completed, id)).await.unwrap();
     acknowledge("finished", id, 0);
 }
 
 /// Queues a response and runs one: this or another stream's.
 async fn background(store: &Sqlite, id: &str) {
-    store.enqueue(&alice(), new(id, Link::Alone), chunk(0, 2).events).await.unwrap();
+    store.enqueue(&alice(), &needs(), new(id, Link::Alone), chunk(0, 2).events).await.unwrap();
     acknowledge("created", id, 2);
-    let Some(claimed) = store.claim().await.unwrap() else { return };
+    let Some(claimed) = store.claim(&served()).await.unwrap() else { return };
     let id = claimed.lease.id().to_owned();
     for first in [2, 12, 22] {
         store.append(&claimed.lease, chunk(first, 10)).await.unwrap();
         acknowledge("logged", &id, first + 10);
     }
     let last = End { last: Some(chunk(32, 5)), ..end(Status::Completed, &id) };
-    assert_eq!(store.finish(Target::Lease(claimed.lease), last).await.unwrap(), Finished::Now);
+    assert_eq!(store.finish(claimed.lease, last).await.unwrap(), Finished::Now);
     acknowledge("finished", &id, 37);
 }
 
@@ -198,15 +197,15 @@ async fn what_was_acknowledged_outlives_kill_9() {
 async fn end_orphans(store: &Sqlite) {
     loop {
         let swept = store.sweep().await.unwrap();
-        let claimed = store.claim().await.unwrap();
+        let claimed = store.claim(&served()).await.unwrap();
         if swept.is_empty() && claimed.is_none() {
             return;
         }
-        for orphan in swept.into_iter().chain(claimed) {
-            let id = orphan.lease.id().to_owned();
+        for orphan in swept.into_iter().map(|swept| swept.lease).chain(claimed.map(|claimed| claimed.lease)) {
+            let id = orphan.id().to_owned();
             whole(store, &id).await;
             logged(store, &id).await;
-            store.finish(Target::Lease(orphan.lease), end(Status::Failed, &id)).await.unwrap();
+            store.finish(orphan, end(Status::Failed, &id)).await.unwrap();
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use store::{
-    Bounds, Budget, Chunk, End, Finished, Lease, Link, NewResponse, Options, Order, Owner, Page, Sqlite,
-    Status, Store, StoreError, StoredItem, Target, TimeSource,
+    Bounds, Budget, Chunk, End, Finished, Lease, Link, Needs, NewResponse, Options, Order, Owner, Page,
+    Served, Sqlite, Status, Store, StoreError, StoredItem, TimeSource,
 };
 
 /// A store and what a test needs to drive it.
 pub(crate) struct Kit {
     pub(crate) store: Box<dyn Store>,
+    /// The same store as another host has it.
+    pub(crate) beside: Box<dyn Store>,
     pub(crate) clock: TimeSource,
     pub(crate) owner: Owner,
     options: Options,
@@ -27,23 +29,21 @@ pub(crate) async fn each(bounds: Bounds, test: impl AsyncFn(&mut Kit)) {
             clock: clock.clone(),
             ..Options::default()
         };
-        let mut kit = Kit {
-            store: open(folder.as_ref(), &options),
-            clock,
-            owner: Owner::new("alice"),
-            options,
-            folder,
-        };
+        let [store, beside] = open(folder.as_ref(), &options);
+        let mut kit = Kit { store, beside, clock, owner: Owner::new("alice"), options, folder };
         test(&mut kit).await;
         assert_eq!(kit.store.check().await.unwrap(), Vec::<String>::new());
     }
 }
 
-fn open(folder: Option<&tempfile::TempDir>, options: &Options) -> Box<dyn Store> {
-    Box::new(match folder {
+/// A store's handles for two hosts.
+fn open(folder: Option<&tempfile::TempDir>, options: &Options) -> [Box<dyn Store>; 2] {
+    let store = match folder {
         Some(folder) => Sqlite::open(&path(folder), options).unwrap(),
         None => Sqlite::memory(options).unwrap(),
-    })
+    };
+    let beside = store.beside("there");
+    [Box::new(store), Box::new(beside)]
 }
 
 /// Path of the store in a folder.
@@ -56,8 +56,8 @@ impl Kit {
     pub(crate) fn reopen(&mut self) -> bool {
         if self.folder.is_some() {
             // The file has one owner: the old store is dropped first.
-            self.store = Box::new(Sqlite::memory(&self.options).unwrap());
-            self.store = open(self.folder.as_ref(), &self.options);
+            [self.store, self.beside] = open(None, &self.options);
+            [self.store, self.beside] = open(self.folder.as_ref(), &self.options);
         }
         self.folder.is_some()
     }
@@ -78,14 +78,14 @@ impl Kit {
     /// Creates one and completes it with one output item `ID-out`.
     pub(crate) async fn complete(&self, id: &str, link: Link) {
         let lease = self.create(id, link).await.unwrap();
-        let finished = self.store.finish(Target::Lease(lease), end(Status::Completed, id)).await;
+        let finished = self.store.finish(lease, end(Status::Completed, id)).await;
         assert_eq!(finished, Ok(Finished::Now));
     }
 
     /// Queues a background response and claims it.
     pub(crate) async fn run(&self, id: &str) -> Lease {
-        self.store.enqueue(&self.owner, new(id, Link::Alone), vec![]).await.unwrap();
-        let claimed = self.store.claim().await.unwrap().unwrap();
+        self.store.enqueue(&self.owner, &needs(), new(id, Link::Alone), vec![]).await.unwrap();
+        let claimed = self.store.claim(&served()).await.unwrap().unwrap();
         assert_eq!(claimed.lease.id(), id);
         claimed.lease
     }
@@ -109,6 +109,16 @@ pub(crate) fn new(id: &str, link: Link) -> NewResponse {
         request: format!("request {id}").into(),
         input: vec![item(&format!("{id}-in"))],
     }
+}
+
+/// What a background response needs that any test's host claims.
+pub(crate) fn needs() -> Needs {
+    Needs { model: "model".into(), version: 1 }
+}
+
+/// What a test's host serves.
+pub(crate) fn served() -> Served {
+    Served { models: vec!["other".into(), "model".into()], version: 1 }
 }
 
 pub(crate) fn item(id: &str) -> StoredItem {

@@ -10,6 +10,7 @@ mod completions;
 mod conversations;
 mod disk;
 mod files;
+mod hosts;
 mod kill;
 
 mod kit;
@@ -17,6 +18,7 @@ mod model;
 mod paid;
 mod pieces;
 mod property;
+mod repeats;
 
 mod responses;
 mod threads;

@@ -18,15 +18,16 @@ pub(crate) struct Limits {
     pub(crate) queued: usize,
     pub(crate) lease: u64,
     pub(crate) claims: u64,
+    pub(crate) unserved: u64,
 }
 
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact that the store has, too")]
 pub(crate) struct ModelResponse {
     pub(crate) owner: Owner,
     pub(crate) id: String,
     /// Order of creation.
-    key: u64,
+    pub(crate) key: u64,
+    link: Link,
     parent: Option<u64>,
     /// Conversation that its chain began in, and the entries that it saw.
     root: Option<(u64, u64)>,
@@ -40,14 +41,19 @@ pub(crate) struct ModelResponse {
     pub(crate) output: Vec<StoredItem>,
     pub(crate) request: Vec<u8>,
     pub(crate) result: Vec<u8>,
+    /// First event and length of each chunk.
+    log: Vec<(u64, u64)>,
     pub(crate) events: u64,
     deleted: bool,
     pub(crate) epoch: u64,
-    /// Whether it was given back since it was claimed last.
-    pub(crate) released: bool,
+    /// The host that has its lease.
+    host: Option<usize>,
     lease: u64,
     tries: u64,
 }
+
+/// A host, and the epoch of its lease.
+pub(crate) type Holder = (usize, u64);
 
 #[derive(Clone, Debug)]
 pub(crate) struct ModelConversation {
@@ -64,6 +70,8 @@ pub(crate) struct ModelConversation {
 pub(crate) struct Model {
     pub(crate) limits: Limits,
     pub(crate) now: u64,
+    /// When a host was last noted to serve the model.
+    served_last: u64,
     next: u64,
     pub(crate) responses: Vec<ModelResponse>,
     conversations: Vec<ModelConversation>,
@@ -74,6 +82,24 @@ fn counted(items: &[StoredItem]) -> u64 {
 }
 
 impl ModelResponse {
+    /// Whether it is this new one.
+    fn is_of(&self, new: &store::NewResponse) -> bool {
+        (&self.link, &self.request, &self.input) == (&new.link, &new.request, &new.input)
+    }
+
+    /// Whether this host has, or had at the end, its lease of this epoch.
+    fn is_held(&self, (host, epoch): Holder) -> bool {
+        self.host == Some(host) && self.epoch == epoch
+    }
+
+    /// Whether it ended like this.
+    fn has_ended_as(&self, end: &store::End) -> bool {
+        self.ended.is_some_and(|(status, _)| status == end.status)
+            && self.result == end.result
+            && self.output.starts_with(&end.output)
+            && end.last.as_ref().is_none_or(|last| last.first + last.events.len() as u64 == self.events)
+    }
+
     fn bytes(&self) -> u64 {
         let bodies = if self.deleted { 0 } else { self.request.len() + self.result.len() };
         ROW_BYTES + bodies as u64 + counted(&self.input) + counted(&self.output)
@@ -88,7 +114,7 @@ impl ModelConversation {
 
 impl Model {
     pub(crate) fn new(limits: Limits, now: u64) -> Self {
-        Self { limits, now, next: 1, responses: Vec::new(), conversations: Vec::new() }
+        Self { limits, now, served_last: 0, next: 1, responses: Vec::new(), conversations: Vec::new() }
     }
 
     fn expired(&self) -> u64 {
@@ -144,9 +170,12 @@ impl Model {
         owner: &Owner,
         new: &store::NewResponse,
         background: bool,
+        host: usize,
     ) -> Result<(), StoreError> {
-        if self.responses.iter().any(|r| r.owner == *owner && r.id == new.id) {
-            return Err(StoreError::Duplicate);
+        if let Some(there) = self.responses.iter().find(|r| r.owner == *owner && r.id == new.id) {
+            let is_same = !there.deleted && there.background == background && there.is_of(new);
+            let is_held = background || (there.ended.is_none() && there.is_held((host, 1)));
+            return if is_same && is_held { Ok(()) } else { Err(StoreError::Duplicate) };
         }
         let (now, key) = (self.now, self.next);
         let (mut parent, mut root, mut depth) = (None, None, 1);
@@ -177,6 +206,7 @@ impl Model {
             owner: owner.clone(),
             id: new.id.clone(),
             key,
+            link: new.link.clone(),
             parent,
             root,
             depth,
@@ -188,16 +218,20 @@ impl Model {
             output: Vec::new(),
             request: new.request.clone(),
             result: Vec::new(),
+            log: Vec::new(),
             events: 0,
             deleted: false,
             epoch: u64::from(!background),
-            released: false,
+            host: (!background).then_some(host),
             lease: if background { 0 } else { now + self.limits.lease },
             tries: u64::from(!background),
         });
         let waiting = |r: &&ModelResponse| r.owner == *owner && r.background && r.ended.is_none() && !r.begun;
         if background && self.responses.iter().filter(waiting).count() > self.limits.queued {
             return Err(StoreError::QueueFull(self.limits.queued as u64));
+        }
+        if background {
+            self.note_served();
         }
         self.make_room(owner, None)
     }
@@ -262,22 +296,28 @@ impl Model {
         &mut self,
         owner: &Owner,
         id: &str,
-        epoch: Option<u64>,
+        holder: Holder,
         end: &store::End,
     ) -> Result<bool, StoreError> {
         let (index, now) = (self.find(owner, id)?, self.now);
         let response = &mut self.responses[index];
         if response.ended.is_some() {
-            return Ok(false);
+            return Ok(response.is_held(holder) && response.has_ended_as(end));
         }
-        if epoch.is_some_and(|epoch| epoch != response.epoch || response.released) {
+        if !response.is_held(holder) {
             return Err(StoreError::LeaseLost);
+        }
+        if let Some(last) = &end.last
+            && (last.first != response.events || !response.background)
+        {
+            return Err(StoreError::Sequence { expected: response.events });
         }
         response.ended = Some((end.status, now));
         response.used = now;
         let rest = end.output.get(response.output.len()..).unwrap_or_default();
         response.output.extend_from_slice(rest);
         response.result.clone_from(&end.result);
+        response.log.extend(end.last.as_ref().map(|last| (last.first, last.events.len() as u64)));
         response.events += end.last.as_ref().map_or(0, |chunk| chunk.events.len() as u64);
         let key = response.key;
         let items = [response.input.clone(), response.output.clone()].concat();

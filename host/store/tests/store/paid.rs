@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use store::{
     Bounds, Budget, EndedResponse, Link, NewCompletion, NewResponse, Order, Page, Payer, State, Status,
-    StoreError, StoredItem, Target,
+    StoreError, StoredItem,
 };
 
 use crate::kit::{Kit, conversation, each, end, ids, parent};
@@ -59,12 +59,12 @@ fn page(bytes: u64, after: Option<&str>) -> Page {
 async fn fill(kit: &Kit, count: usize) {
     let new = NewResponse { id: "r".into(), link: Link::Alone, request: vec![], input: items(count) };
     let lease = kit.store.create(&kit.owner, new).await.unwrap();
-    kit.store.finish(Target::Lease(lease), end(Status::Completed, "r")).await.unwrap();
+    kit.store.finish(lease, end(Status::Completed, "r")).await.unwrap();
     kit.store.conversation_create(&kit.owner, "v", b"meta".to_vec(), items(count)).await.unwrap();
     let new = NewCompletion { id: "c".into(), tags: vec![], input: items(count) };
     let lease = kit.store.completion_create(&kit.owner, new).await.unwrap();
     let large = store::End { result: vec![b'x'; 1000], ..end(Status::Completed, "c") };
-    kit.store.finish(Target::Lease(lease), large).await.unwrap();
+    kit.store.finish(lease, large).await.unwrap();
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn places_of_many_tiny_items_are_paid_for_before_they_are_read() {
         let all = || (0..1500).map(tiny).collect::<Vec<_>>();
         let new = NewResponse { id: "r".into(), link: Link::Alone, request: vec![], input: all() };
         let lease = kit.store.create(&kit.owner, new).await.unwrap();
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "r")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "r")).await.unwrap();
         kit.store.conversation_create(&kit.owner, "v", vec![], all()).await.unwrap();
         for link in [parent("r"), conversation("v")] {
             let purse = Purse::with(2000);

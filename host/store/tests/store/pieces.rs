@@ -3,7 +3,7 @@
 
 use store::{
     Bounds, Budget, Chunk, Evicted, ITEM_BYTES, Link, NewResponse, Options, Owner, ROW_BYTES, Sqlite, Status,
-    Store, StoreError, StoredItem, Target,
+    Store, StoreError, StoredItem,
 };
 
 use crate::kit::{Kit, conversation, each, end, named, new, parent, path};
@@ -29,7 +29,7 @@ async fn filled(count: usize) -> (tempfile::TempDir, u64) {
     let store = Sqlite::open(&path(&folder), &Options::default()).unwrap();
     let create = async |number: usize| {
         let lease = store.create(&alice(), new(&number.to_string(), Link::Alone)).await.unwrap();
-        store.finish(Target::Lease(lease), end(Status::Completed, "x")).await.unwrap();
+        store.finish(lease, end(Status::Completed, "x")).await.unwrap();
     };
     futures_util::future::join_all((0..count).map(create)).await;
     let bytes = store.stats().await.unwrap().owners[0].1;
@@ -117,7 +117,7 @@ async fn large_deleted_response_leaves_nothing_to_its_successor() {
             kit.store.response(&kit.owner, "large", Budget::default()).await,
             Err(StoreError::NotFound)
         );
-        let late = kit.store.finish(Target::Lease(lease), end(Status::Completed, "large")).await;
+        let late = kit.store.finish(lease, end(Status::Completed, "large")).await;
         assert_eq!(late, Err(StoreError::NotFound));
         assert_eq!(kit.store.sweep().await.unwrap().len(), 0);
         assert_eq!(kit.store.check().await, Ok(Vec::new()));
@@ -133,7 +133,7 @@ async fn long_log_is_gone_at_once_and_its_response_stays() {
             let events = vec![b"event".to_vec()];
             kit.store.append(&lease, Chunk { first, events }).await.unwrap();
         }
-        kit.store.finish(Target::Lease(lease), end(Status::Completed, "b")).await.unwrap();
+        kit.store.finish(lease, end(Status::Completed, "b")).await.unwrap();
         kit.clock.advance(std::time::Duration::from_hours(2));
         assert_eq!(kit.store.evict().await, Ok(Evicted { logs: 1, ..Evicted::default() }));
         assert_eq!(kit.store.check().await, Ok(Vec::new()));

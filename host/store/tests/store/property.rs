@@ -1,18 +1,25 @@
-//! Random programs against the plain model: after each step the same result, and at any time
-//! everything that can be read is the same, for the owner and, unknown, for the other one.
+//! Random programs of two hosts with a store in common against the plain model: after each step the
+//! same result, and at any time everything that can be read is the same, by both hosts, for the owner
+//! and, unknown, for the other one.
+//!
+//! So no event is lost or doubled, whoever lost its lease writes nothing, and calls that are made
+//! again change nothing. Beside the model, epochs of a response only grow.
 
+mod calls;
 mod steps;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use store::{
-    Bounds, Budget, Chunk, End, Events, Evicted, Finished, Lease, Link, NewResponse, Order, Owner, State,
-    Status, StoredItem, Target,
+    Bounds, Budget, Chunk, End, Events, Evicted, Lease, Link, NewResponse, Order, Owner, State, Store,
+    StoredItem,
 };
 
-use crate::kit::{Kit, chunk, each, named, page};
-use crate::model::{Limits, Model};
+use crate::kit::{Kit, chunk, each, named, page, served};
+use crate::model::{Holder, Limits, Model};
+use calls::Call;
 use steps::{IDS, Name, Step, step};
 
 fn owner(number: u8) -> Owner {
@@ -38,15 +45,19 @@ fn items(numbers: &[u8], from: &str) -> Vec<StoredItem> {
 struct Program<'a> {
     kit: &'a mut Kit,
     model: Model,
-    leases: Vec<(Lease, u64)>,
+    leases: Vec<(Lease, Holder)>,
+    /// The last epoch of each response, by its order of creation.
+    epochs: HashMap<u64, u64>,
+    /// What may be called again.
+    calls: Vec<Call>,
     /// Whether logs are left out, since the model doesn't know their compressed bytes.
     logless: bool,
 }
 
 impl Program<'_> {
-    async fn step(&mut self, step: Step, number: usize) {
-        let model = &mut self.model;
-        let store = &self.kit.store;
+    /// Makes a step as this host.
+    async fn step(&mut self, host: usize, step: Step, number: usize) {
+        let number = number.to_string();
         match step {
             Step::Create { name, link, background, size, items: input } => {
                 let link = match link {
@@ -54,87 +65,94 @@ impl Program<'_> {
                     Some((false, id)) => Link::Parent(response(id)),
                     Some((true, id)) => Link::Conversation(conversation(id)),
                 };
-                let (owner, input) = (owner(name.0), items(&input, &number.to_string()));
+                let input = items(&input, &number);
                 let new = NewResponse { id: response(name.1), link, request: vec![1; size], input };
-                let expected = model.transaction(|model| model.create(&owner, &new, background));
-                if background {
-                    assert_eq!(store.enqueue(&owner, new, vec![]).await, expected);
-                } else {
-                    let created = store.create(&owner, new).await;
-                    self.leases.extend(created.iter().map(|lease| (lease.clone(), 1)));
-                    assert_eq!(created.map(drop), expected);
-                }
+                self.first(Call::Create { host, owner: owner(name.0), new, background }).await;
             }
-            Step::Append { lease, count } => {
-                let Some((lease, epoch)) = self.lease(lease).filter(|_| !self.logless) else { return };
-                let first = self.events(&lease);
-                let expected = self.model.append(lease.owner(), lease.id(), epoch, count);
-                assert_eq!(self.kit.store.append(&lease, chunk(first, count)).await, expected);
+            Step::Append { lease, count, skip } => {
+                let Some((lease, holder)) = self.lease(lease).filter(|_| !self.logless) else { return };
+                let first = self.events(&lease).saturating_add_signed(skip);
+                self.first(Call::Append { lease, holder, first, count }).await;
             }
             Step::AddOutput(lease) => {
-                let Some((lease, epoch)) = self.lease(lease) else { return };
-                let added = items(&[8], &number.to_string());
+                let Some((lease, holder)) = self.lease(lease) else { return };
                 let found = self.model.find(lease.owner(), lease.id());
                 let first = found.map_or(0, |index| self.model.responses[index].output.len() as u64);
-                let expected = self.model.add_output(lease.owner(), lease.id(), epoch, &added);
-                assert_eq!(self.kit.store.add_output(&lease, first, added).await, expected);
+                self.first(Call::AddOutput { lease, holder, first, items: items(&[8], &number) }).await;
             }
             Step::Finish { lease, status, size, last } => {
-                let Some((lease, epoch)) = self.lease(lease) else { return };
+                let Some((lease, holder)) = self.lease(lease) else { return };
                 let last = self.last(&lease, last);
-                let end =
-                    End { status, result: vec![2; size], output: items(&[7], &number.to_string()), last };
-                self.finish(Target::Lease(lease.clone()), lease.owner(), lease.id(), Some(epoch), end).await;
+                let end = End { status, result: vec![2; size], output: items(&[7], &number), last };
+                self.first(Call::Finish { lease, holder, end }).await;
             }
-            Step::Cancel(name) => {
+            Step::Again(call) => {
+                if !self.calls.is_empty() {
+                    let call = call.get(&self.calls).clone();
+                    self.call(call).await;
+                }
+            }
+            other => self.lease_step(host, other, &number).await,
+        }
+    }
+
+    /// Steps on leases.
+    async fn lease_step(&mut self, host: usize, step: Step, number: &str) {
+        match step {
+            Step::Fence(name) => {
                 let (owner, id) = (owner(name.0), response(name.1));
-                let end = End { status: Status::Cancelled, result: vec![3], output: vec![], last: None };
-                self.finish(Target::Id(owner.clone(), id.clone()), &owner, &id, None, end).await;
+                let fence = self.host(host).fence(&owner, &id).await;
+                let expected = self.model.fence(&owner, &id, host);
+                assert_eq!(fence.as_ref().map(Option::is_some), expected.as_ref().map(Option::is_some));
+                let epoch = expected.ok().flatten();
+                self.keep(fence.ok().flatten().zip(epoch).map(|(lease, epoch)| (lease, (host, epoch))));
             }
             Step::Renew(lease) => {
-                let Some((lease, epoch)) = self.lease(lease) else { return };
-                let expected = if self.model.renew(lease.owner(), lease.id(), epoch) {
+                let Some((lease, holder)) = self.lease(lease) else { return };
+                let expected = if self.model.renew(lease.owner(), lease.id(), holder) {
                     vec![]
                 } else {
                     vec![lease.clone()]
                 };
-                assert_eq!(self.kit.store.renew(vec![lease]).await, Ok(expected));
+                assert_eq!(self.host(host).renew(vec![lease]).await, Ok(expected));
             }
             Step::Release(lease) => {
-                let Some((lease, epoch)) = self.lease(lease) else { return };
-                let expected = self.model.release(lease.owner(), lease.id(), epoch);
-                assert_eq!(self.kit.store.release(lease).await, expected);
+                let Some((lease, holder)) = self.lease(lease) else { return };
+                let expected = self.model.release(lease.owner(), lease.id(), holder);
+                assert_eq!(self.host(host).release(lease).await, expected);
             }
+            Step::Claim => {
+                let claimed = self.host(host).claim(&served()).await.unwrap().map(|claimed| claimed.lease);
+                let expected = self.model.claim(host).into_iter().collect();
+                self.take(host, claimed.into_iter().collect(), expected);
+            }
+            Step::Sweep => {
+                let swept = self.host(host).sweep().await.unwrap();
+                let expected = self.model.sweep(host);
+                self.take(host, swept.into_iter().map(|swept| swept.lease).collect(), expected);
+            }
+            other => self.other_step(host, other, number).await,
+        }
+    }
+
+    /// Steps on conversations, on everything, and of time.
+    async fn other_step(&mut self, host: usize, step: Step, number: &str) {
+        let model = &mut self.model;
+        let store = if host == 0 { &self.kit.store } else { &self.kit.beside };
+        match step {
             Step::Delete((o, id)) => {
                 assert_eq!(
                     store.delete(&owner(o), &response(id)).await,
                     model.delete(&owner(o), &response(id))
                 );
             }
-            Step::Claim => {
-                let claimed = store.claim().await.unwrap().map(|claimed| claimed.lease);
-                self.take(claimed.into_iter().collect(), |model| model.claim().into_iter().collect());
-            }
-            Step::Sweep => {
-                let swept = store.sweep().await.unwrap().into_iter().map(|claimed| claimed.lease).collect();
-                self.take(swept, Model::sweep);
-            }
-            other => self.other_step(other, number).await,
-        }
-    }
-
-    /// Steps on conversations, on everything, and of time.
-    async fn other_step(&mut self, step: Step, number: usize) {
-        let model = &mut self.model;
-        let store = &self.kit.store;
-        match step {
             Step::ConversationCreate((o, id), list) => {
-                let (owner, id, list) = (owner(o), conversation(id), items(&list, &number.to_string()));
+                let (owner, id, list) = (owner(o), conversation(id), items(&list, number));
                 let expected = model.transaction(|model| model.conversation_create(&owner, &id, &list));
                 assert_eq!(store.conversation_create(&owner, &id, vec![], list).await.map(drop), expected);
             }
             Step::ConversationAppend((o, id), list) => {
-                let (owner, id, list) = (owner(o), conversation(id), items(&list, &number.to_string()));
+                let (owner, id, list) = (owner(o), conversation(id), items(&list, number));
                 let expected = model.transaction(|model| model.conversation_append(&owner, &id, &list));
                 assert_eq!(store.conversation_append(&owner, &id, list).await, expected);
             }
@@ -150,7 +168,7 @@ impl Program<'_> {
                     model.conversation_delete(&owner, &id)
                 );
             }
-            Step::Read(name) => self.compare(name).await,
+            Step::Read(name) => self.compare(host, name).await,
             Step::Evict => {
                 model.evict();
                 while store.evict().await.unwrap() != Evicted::default() {}
@@ -168,8 +186,13 @@ impl Program<'_> {
         }
     }
 
+    /// A host's handle of the store.
+    fn host(&self, host: usize) -> &dyn Store {
+        if host == 0 { &*self.kit.store } else { &*self.kit.beside }
+    }
+
     /// Some lease, lost or not.
-    fn lease(&self, index: prop::sample::Index) -> Option<(Lease, u64)> {
+    fn lease(&self, index: prop::sample::Index) -> Option<(Lease, Holder)> {
         (!self.leases.is_empty()).then(|| index.get(&self.leases).clone())
     }
 
@@ -186,25 +209,32 @@ impl Program<'_> {
         (background && !self.logless && count > 0).then(|| chunk(self.events(lease), count))
     }
 
-    async fn finish(&mut self, target: Target, owner: &Owner, id: &str, epoch: Option<u64>, end: End) {
-        let expected = self.model.finish(owner, id, epoch, &end);
-        let finished = self.kit.store.finish(target, end).await;
-        assert_eq!(finished.map(|finished| finished == Finished::Now), expected);
-    }
-
-    fn take(&mut self, leases: Vec<Lease>, expected: impl FnOnce(&mut Model) -> Vec<(Owner, String, u64)>) {
-        let expected = expected(&mut self.model);
+    fn take(&mut self, host: usize, leases: Vec<Lease>, expected: Vec<(Owner, String, u64)>) {
         let named = |lease: &Lease| (lease.owner().clone(), lease.id().to_owned());
         assert_eq!(
             leases.iter().map(named).collect::<Vec<_>>(),
             expected.iter().map(|(owner, id, _)| (owner.clone(), id.clone())).collect::<Vec<_>>()
         );
-        self.leases.extend(leases.into_iter().zip(expected.into_iter().map(|(_, _, epoch)| epoch)));
+        let epochs = expected.into_iter().map(|(_, _, epoch)| (host, epoch));
+        self.keep(leases.into_iter().zip(epochs));
+    }
+
+    /// Keeps leases. Epochs of a response grow; one that is made again under its id begins anew.
+    fn keep(&mut self, leases: impl IntoIterator<Item = (Lease, Holder)>) {
+        for (lease, holder) in leases {
+            if self.leases.contains(&(lease.clone(), holder)) && holder.1 == 1 {
+                continue;
+            }
+            let made = self.model.find(lease.owner(), lease.id()).unwrap();
+            let before = self.epochs.insert(self.model.responses[made].key, holder.1);
+            assert!(before.is_none_or(|epoch| epoch < holder.1), "{before:?} {lease:?}");
+            self.leases.push((lease, holder));
+        }
     }
 
     /// Everything that can be read under a name, of a response and of a conversation.
-    async fn compare(&mut self, name: Name) {
-        let (model, store) = (&mut self.model, &self.kit.store);
+    async fn compare(&mut self, host: usize, name: Name) {
+        let (model, store) = (&mut self.model, if host == 0 { &self.kit.store } else { &self.kit.beside });
         let (owner, id) = (owner(name.0), response(name.1));
         for link in [Link::Parent(id.clone()), Link::Conversation(conversation(name.1))] {
             let context = store.context(&owner, &link, Budget::default()).await;
@@ -249,14 +279,14 @@ impl Program<'_> {
     async fn compare_all(&mut self) {
         for owner in 0..2 {
             for id in 0..IDS {
-                self.compare((owner, id)).await;
+                self.compare(usize::from(id % 2), (owner, id)).await;
             }
         }
         assert_eq!(self.kit.store.check().await, Ok(vec![]));
     }
 }
 
-fn play(steps: &[Step], logless: bool) {
+fn play(steps: &[(usize, Step)], logless: bool) {
     let bounds = Bounds {
         owner_bytes: if logless { 4000 } else { u64::MAX >> 1 },
         links: 4,
@@ -275,16 +305,18 @@ fn play(steps: &[Step], logless: bool) {
         queued: 3,
         lease: millis(bounds.lease),
         claims: bounds.claims,
+        unserved: millis(bounds.unserved),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(each(bounds, async |kit| {
         let model = Model::new(limits.clone(), kit.clock.now());
-        let mut program = Program { kit, model, leases: Vec::new(), logless };
-        for (number, step) in steps.iter().enumerate() {
-            program.step(step.clone(), number).await;
+        let mut program =
+            Program { kit, model, leases: Vec::new(), epochs: HashMap::new(), calls: Vec::new(), logless };
+        for (number, (host, step)) in steps.iter().enumerate() {
+            program.step(*host, step.clone(), number).await;
         }
         program.compare_all().await;
-        program.step(Step::Reopen, 0).await;
+        program.step(0, Step::Reopen, 0).await;
         program.compare_all().await;
     }));
 }
@@ -293,12 +325,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn programs_do_what_the_model_does(steps in prop::collection::vec(step(), 1..150)) {
+    fn programs_do_what_the_model_does(steps in prop::collection::vec((0..2_usize, step()), 1..150)) {
         play(&steps, false);
     }
 
     #[test]
-    fn programs_evict_what_the_model_evicts(steps in prop::collection::vec(step(), 1..150)) {
+    fn programs_evict_what_the_model_evicts(steps in prop::collection::vec((0..2_usize, step()), 1..150)) {
         play(&steps, true);
     }
 }

@@ -1,10 +1,8 @@
 //! Responses: chains, the end, reads, deletion, owners.
 
-use store::{
-    Bounds, Budget, End, Finished, Lease, Link, Order, Owner, State, Status, StoreError, Target, TooLong,
-};
+use store::{Bounds, Budget, End, Finished, Lease, Link, Order, Owner, State, Status, StoreError, TooLong};
 
-use crate::kit::{conversation, each, end, ids, item, named, new, page, parent};
+use crate::kit::{conversation, each, end, ids, item, named, needs, new, page, parent};
 
 #[tokio::test]
 async fn a_response_is_read_as_it_was_written() {
@@ -15,7 +13,7 @@ async fn a_response_is_read_as_it_was_written() {
             (running.state, running.request.as_slice()),
             (State::Running(vec![]), b"request r1".as_slice())
         );
-        let finished = kit.store.finish(Target::Lease(lease), end(Status::Incomplete, "r1")).await;
+        let finished = kit.store.finish(lease, end(Status::Incomplete, "r1")).await;
         assert_eq!(finished, Ok(Finished::Now));
         kit.reopen_and(async |kit| {
             let State::Ended(outcome) =
@@ -35,16 +33,17 @@ async fn a_response_is_read_as_it_was_written() {
 async fn the_first_to_finish_wins() {
     each(Bounds::default(), async |kit| {
         let lease = kit.create("r1", Link::Alone).await.unwrap();
-        let cancel = Target::Id(kit.owner.clone(), "r1".into());
+        let fence = kit.store.fence(&kit.owner, "r1").await.unwrap().unwrap();
         assert_eq!(
-            kit.store.finish(cancel.clone(), end(Status::Cancelled, "cancel")).await,
+            kit.store.finish(fence.clone(), end(Status::Cancelled, "cancel")).await,
             Ok(Finished::Now)
         );
         let stored = kit.store.response(&kit.owner, "r1", Budget::default()).await.unwrap();
-        for target in [Target::Lease(lease), cancel] {
-            let late = kit.store.finish(target, end(Status::Completed, "r1")).await;
+        for lease in [lease, fence] {
+            let late = kit.store.finish(lease, end(Status::Completed, "r1")).await;
             assert_eq!(late, Ok(Finished::Before(stored.clone())));
         }
+        assert_eq!(kit.store.fence(&kit.owner, "r1").await, Ok(None));
         assert_eq!(kit.store.response(&kit.owner, "r1", Budget::default()).await, Ok(stored));
     })
     .await;
@@ -68,7 +67,7 @@ async fn what_runs_or_failed_or_is_unknown_isnt_continued() {
     each(Bounds::default(), async |kit| {
         kit.create("running", Link::Alone).await.unwrap();
         let lease = kit.create("failed", Link::Alone).await.unwrap();
-        kit.store.finish(Target::Lease(lease), end(Status::Failed, "failed")).await.unwrap();
+        kit.store.finish(lease, end(Status::Failed, "failed")).await.unwrap();
         for id in ["running", "failed", "unknown"] {
             assert_eq!(kit.create("child", parent(id)).await, Err(StoreError::NotFound));
             assert_eq!(
@@ -100,13 +99,13 @@ async fn output_added_under_way_is_kept_without_an_end_and_first_with_one() {
             let lease = kit.create(id, Link::Alone).await.unwrap();
             add(&lease, 0, "a").await.unwrap();
             add(&lease, 1, "b").await.unwrap();
-            for first in [0, 1, 3, u64::MAX] {
+            for first in [3, u64::MAX] {
                 assert_eq!(add(&lease, first, "x").await, Err(StoreError::Sequence { expected: 2 }));
             }
             let running = kit.store.response(&kit.owner, id, Budget::default()).await.unwrap();
             assert_eq!(running.state, State::Running(vec![item("a"), item("b")]));
             let end = End { output: last, ..end(Status::Completed, id) };
-            kit.store.finish(Target::Lease(lease.clone()), end).await.unwrap();
+            kit.store.finish(lease.clone(), end).await.unwrap();
             assert_eq!(ids(&output(id).await), kept);
             assert_eq!(add(&lease, 2, "x").await, Err(StoreError::LeaseLost));
         }
@@ -171,7 +170,7 @@ async fn a_deleted_response_takes_no_more_writes() {
         let lease = kit.create("r", conversation("v")).await.unwrap();
         kit.store.delete(&kit.owner, "r").await.unwrap();
         let end = end(Status::Completed, "r");
-        assert_eq!(kit.store.finish(Target::Lease(lease.clone()), end).await, Err(StoreError::NotFound));
+        assert_eq!(kit.store.finish(lease.clone(), end).await, Err(StoreError::NotFound));
         assert_eq!(kit.store.renew(vec![lease.clone()]).await, Ok(vec![lease]));
         assert_eq!(kit.context(conversation("v")).await, Vec::<String>::new());
         kit.create("next", conversation("v")).await.unwrap();
@@ -210,11 +209,13 @@ async fn another_owners_ids_are_unknown_ones() {
             assert_eq!(store.delete(&bob, response).await, nothing);
             assert_eq!(store.create(&bob, new("n", parent(response))).await.map(drop), nothing);
             assert_eq!(store.create(&bob, new("n", conversation(conv))).await.map(drop), nothing);
-            assert_eq!(store.enqueue(&bob, new("n", parent(response)), vec![]).await.map(drop), nothing);
+            assert_eq!(
+                store.enqueue(&bob, &needs(), new("n", parent(response)), vec![]).await.map(drop),
+                nothing
+            );
             assert_eq!(store.context(&bob, &parent(response), Budget::default()).await.map(drop), nothing);
             assert_eq!(store.context(&bob, &conversation(conv), Budget::default()).await.map(drop), nothing);
-            let cancel = Target::Id(bob.clone(), response.into());
-            assert_eq!(store.finish(cancel, end(Status::Cancelled, "n")).await.map(drop), nothing);
+            assert_eq!(store.fence(&bob, response).await.map(drop), nothing);
             assert_eq!(named(&**store, &bob, &format!("{response}-in")).await.map(drop), nothing);
             assert_eq!(named(&**store, &bob, entry).await.map(drop), nothing);
             assert_eq!(store.conversation_get(&bob, conv, Budget::default()).await.map(drop), nothing);
@@ -237,6 +238,33 @@ async fn another_owners_ids_are_unknown_ones() {
             store.create(&kit.owner, new("r", Link::Alone)).await.map(drop),
             Err(StoreError::Duplicate)
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nul_is_in_bodies_only() {
+    each(Bounds::default(), async |kit| {
+        let (store, owner) = (&kit.store, &kit.owner);
+        let entry = |id: &str| store::StoredItem { id: id.into(), body: b"a\0b".to_vec() };
+        let with = |id: &str| store::NewResponse { input: vec![entry(id)], ..new("r", Link::Alone) };
+        assert_eq!(store.create(owner, new("r\0", Link::Alone)).await, Err(StoreError::Nul));
+        assert_eq!(store.create(&Owner::new("\0"), new("r", Link::Alone)).await, Err(StoreError::Nul));
+        assert_eq!(store.enqueue(owner, &needs(), with("\0"), vec![]).await, Err(StoreError::Nul));
+        let lease = store.create(owner, with("i")).await.unwrap();
+        assert_eq!(store.add_output(&lease, 0, vec![entry("\0")]).await, Err(StoreError::Nul));
+        let ended = |id: &str| End { output: vec![entry(id)], ..end(Status::Completed, "r") };
+        assert_eq!(store.finish(lease.clone(), ended("\0")).await, Err(StoreError::Nul));
+        assert_eq!(store.finish(lease, ended("o")).await, Ok(Finished::Now));
+        let created = |id: &'static str, entry| store.conversation_create(owner, id, vec![0], vec![entry]);
+        assert_eq!(created("\0", entry("e")).await, Err(StoreError::Nul));
+        assert_eq!(created("v", entry("\0")).await, Err(StoreError::Nul));
+        let tags = vec![store::CompletionTag { name: "n".into(), value: "\0".into() }];
+        let completion = store::NewCompletion { id: "c".into(), tags, input: vec![] };
+        assert_eq!(store.completion_create(owner, completion).await, Err(StoreError::Nul));
+        assert_eq!(named(&**store, owner, "i").await, Ok(entry("i")));
+        let unknown = store.response(owner, "r\0", Budget::default()).await;
+        assert_eq!(unknown.map(drop), Err(StoreError::NotFound));
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Bounds, Budget, Finished, Lease, Link, NewResponse, Status, StoreError, Target};
+use store::{Bounds, Budget, Finished, Lease, Link, NewResponse, Status, StoreError};
 
 use crate::kit::{Kit, each, end, ids, item};
 
@@ -22,7 +22,7 @@ async fn begin(kit: &Kit, id: &str, after: Option<&str>) -> Result<Lease, StoreE
 
 async fn finish(kit: &Kit, lease: Lease, status: Status) {
     let id = lease.id().to_owned();
-    assert_eq!(kit.store.finish(Target::Lease(lease), end(status, &id)).await, Ok(Finished::Now));
+    assert_eq!(kit.store.finish(lease, end(status, &id)).await, Ok(Finished::Now));
 }
 
 async fn context(kit: &Kit, id: &str) -> Result<Vec<String>, StoreError> {

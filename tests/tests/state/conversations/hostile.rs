@@ -20,6 +20,7 @@ async fn metadata_beyond_its_bounds_is_refused_where_it_is() {
         (json!({ "a": { "b": "c" } }), "metadata.a".to_owned()),
         (json!(["a"]), "metadata".to_owned()),
         (json!("a"), "metadata".to_owned()),
+        (json!({ "a": "b\0" }), "metadata.a".to_owned()),
     ] {
         for path in ["/v1/conversations", &conversation] {
             let answer = client.post(path, json!({ "metadata": metadata })).await;
@@ -32,7 +33,7 @@ async fn metadata_beyond_its_bounds_is_refused_where_it_is() {
     }
     assert_eq!(client.get(&conversation).await.json()["metadata"], json!({}));
     let most: serde_json::Map<String, Value> = many.into_iter().take(16).collect();
-    let odd = json!({ "é".repeat(64): "\u{0}\"\\\u{2028}😀".repeat(100), "__proto__": "", "": "empty" });
+    let odd = json!({ "é".repeat(64): "\u{1}\"\\\u{2028}😀".repeat(100), "__proto__": "", "": "empty" });
     for metadata in [Value::Object(most), odd] {
         let changed = client.post(&conversation, json!({ "metadata": metadata })).await;
         assert_eq!(changed.json()["metadata"], metadata);

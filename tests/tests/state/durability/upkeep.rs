@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use store::{Link, NewResponse, Options, Owner, Sqlite, Status, Store, Target, TimeSource};
+use store::{Link, NewResponse, Options, Owner, Sqlite, Status, Store, TimeSource};
 use tests::client::metric;
 use tests::measure::runs_alone;
 use tests::server::{Setup, TestServer};
@@ -25,7 +25,7 @@ async fn responses_unused_for_thirty_days_are_evicted() {
         let lease = store.create(&owner, new).await.unwrap();
         let end =
             store::End { status: Status::Completed, result: b"{}".to_vec(), output: vec![], last: None };
-        store.finish(Target::Lease(lease), end).await.unwrap();
+        store.finish(lease, end).await.unwrap();
     }
     clock.advance(Duration::from_hours(31 * 24));
     let folder = tempfile::tempdir().unwrap();

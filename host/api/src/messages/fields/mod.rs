@@ -166,7 +166,7 @@ const THREAD_KINDS: Kinds = Kinds {
     others: None,
 };
 
-pub(super) const PREVIOUS_MESSAGE: Required<&str> =
+pub(super) const PREVIOUS_MESSAGE: Required<Id> =
     Field::new("previous_message_id", "the id of the thread's last response").required();
 
 /// Codes on which Anthropic's clients act: they send the whole conversation, without `thread` or as a

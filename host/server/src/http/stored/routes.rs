@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use store::{Events, Order, Owner, State as ResponseState};
+use store::{Events, Order, State as ResponseState};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
@@ -25,8 +25,6 @@ use model::{NotStopped, ReasoningStop};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
 const ENDING: Duration = Duration::from_secs(10);
-/// Attempts to end a response whose log grows meanwhile.
-const ATTEMPTS: usize = 16;
 
 /// `GET /v1/responses/{id}`: the response, or its events.
 pub(crate) async fn one(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
@@ -103,20 +101,16 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
         // One that doesn't end in time is ended below.
         let _ = timeout(ENDING, handle.ended()).await;
     }
-    for _ in 0..ATTEMPTS {
-        let (response, account) = read(&app, &asker, &id).await?;
-        check_background(&response)?;
-        if matches!(response.state, ResponseState::Ended(_)) {
-            return show(&response, account);
-        }
-        if end(&app, &owner, &response).await? {
-            drop((response, account));
-            let (response, account) = read(&app, &asker, &id).await?;
-            return show(&response, account);
-        }
+    let (mut response, mut account) = read(&app, &asker, &id).await?;
+    check_background(&response)?;
+    if !matches!(response.state, ResponseState::Ended(_)) {
+        let request = StoredRequest::read(&response.request).map_err(unreadable)?;
+        let ended = ending::cancel(&app.running, store(&app)?, &owner, &response, request.object.get());
+        ended.await.map_err(refusal)?;
+        drop((request, response, account));
+        (response, account) = read(&app, &asker, &id).await?;
     }
-    Err(ApiError::unavailable("The response can't be cancelled now: it is being written. Please try again.")
-        .into())
+    show(&response, account)
 }
 
 /// `POST /v1/responses/{id}/end_reasoning`: the response as it is, whose reasoning ends with its next
@@ -133,13 +127,6 @@ pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, ask
         response.state = ResponseState::Running(Vec::new());
     }
     show(&response, account)
-}
-
-/// Ends a response that doesn't run here. Returns false if its log has grown meanwhile.
-async fn end(app: &App, owner: &Owner, response: &store::Response) -> Result<bool, ApiError> {
-    let request = StoredRequest::read(&response.request).map_err(unreadable)?;
-    let ended = ending::cancel(&app.running, store(app)?, owner, response, request.object.get());
-    ended.await.map_err(refusal)
 }
 
 fn unreadable(_: Unreadable) -> ApiError {

@@ -2,52 +2,65 @@
 
 use store::{Owner, StoreError, StoredItem};
 
-use super::{Model, ModelResponse};
+use super::{Holder, Model, ModelResponse};
 
 impl Model {
-    /// Adds events, as the runner of this epoch.
+    /// Adds a chunk, as this holder of the lease.
     pub(crate) fn append(
         &mut self,
         owner: &Owner,
         id: &str,
-        epoch: u64,
-        count: u64,
+        holder: Holder,
+        (first, count): (u64, u64),
     ) -> Result<(), StoreError> {
-        let index = self.find(owner, id)?;
-        let response = &mut self.responses[index];
-        if response.ended.is_some() || response.epoch != epoch || response.released {
-            return Err(StoreError::LeaseLost);
+        let response = self.held(owner, id, holder)?;
+        if first < response.events {
+            let is_same = response.log.contains(&(first, count));
+            return if is_same { Ok(()) } else { Err(StoreError::Conflict { at: first }) };
         }
-        if !response.background {
-            return Err(StoreError::Sequence { expected: 0 });
+        if first > response.events || !response.background {
+            return Err(StoreError::Sequence { expected: response.events });
         }
         response.begun = true;
+        response.log.push((first, count));
         response.events += count;
         Ok(())
     }
 
-    /// Adds items to an output, as the runner of this epoch.
+    /// Adds items to an output behind `first` others, as this holder of the lease.
     pub(crate) fn add_output(
         &mut self,
         owner: &Owner,
         id: &str,
-        epoch: u64,
+        holder: Holder,
+        first: u64,
         items: &[StoredItem],
     ) -> Result<(), StoreError> {
-        let index = self.find(owner, id)?;
-        let response = &mut self.responses[index];
-        if response.ended.is_some() || response.epoch != epoch || response.released {
-            return Err(StoreError::LeaseLost);
+        let response = self.held(owner, id, holder)?;
+        let stored = response.output.len() as u64;
+        if first < stored {
+            let is_same = response.output[usize::try_from(first).unwrap()..].starts_with(items);
+            return if is_same { Ok(()) } else { Err(StoreError::Conflict { at: first }) };
         }
-        if response.background {
-            return Err(StoreError::Sequence { expected: 0 });
+        if first > stored || response.background {
+            return Err(StoreError::Sequence { expected: stored });
         }
         response.output.extend_from_slice(items);
         Ok(())
     }
 
+    fn held(&mut self, owner: &Owner, id: &str, holder: Holder) -> Result<&mut ModelResponse, StoreError> {
+        let index = self.find(owner, id)?;
+        let response = &mut self.responses[index];
+        if response.ended.is_some() || !response.is_held(holder) {
+            return Err(StoreError::LeaseLost);
+        }
+        Ok(response)
+    }
+
     /// Claims what waits longest. Returns its owner and id.
-    pub(crate) fn claim(&mut self) -> Option<(Owner, String, u64)> {
+    pub(crate) fn claim(&mut self, host: usize) -> Option<(Owner, String, u64)> {
+        self.note_served();
         let (now, limits) = (self.now, self.limits.clone());
         let held = |r: &&ModelResponse| r.background && r.ended.is_none() && r.lease > now;
         let busy = |owner: &Owner| {
@@ -58,54 +71,66 @@ impl Model {
             waits && r.tries < limits.claims && !busy(&r.owner)
         };
         let key = self.responses.iter().filter(waits).map(|r| r.key).min()?;
-        Some(self.take(key))
+        self.responses.iter_mut().find(|r| r.key == key).unwrap().tries += 1;
+        Some(self.take(key, host))
     }
 
-    pub(crate) fn sweep(&mut self) -> Vec<(Owner, String, u64)> {
-        let (now, claims) = (self.now, self.limits.claims);
-        let lost = |r: &&ModelResponse| r.ended.is_none() && r.lease <= now && (r.begun || r.tries >= claims);
+    /// Takes over what was lost, and what waits for what nobody serves. Returns owners, ids and epochs.
+    pub(crate) fn sweep(&mut self, host: usize) -> Vec<(Owner, String, u64)> {
+        let (now, limits) = (self.now, self.limits.clone());
+        let unserved = self.served_last + limits.unserved <= now;
+        let lost = |r: &&ModelResponse| {
+            r.ended.is_none() && r.lease <= now && (r.begun || r.tries >= limits.claims || unserved)
+        };
         let mut keys: Vec<u64> = self.responses.iter().filter(lost).map(|r| r.key).collect();
         keys.sort_unstable();
-        keys.into_iter().map(|key| self.take(key)).collect()
+        keys.into_iter().map(|key| self.take(key, host)).collect()
     }
 
-    fn take(&mut self, key: u64) -> (Owner, String, u64) {
+    fn take(&mut self, key: u64, host: usize) -> (Owner, String, u64) {
         let lease = self.now + self.limits.lease;
         let response = self.responses.iter_mut().find(|r| r.key == key).unwrap();
         response.epoch += 1;
-        response.released = false;
-        response.tries += 1;
+        response.host = Some(host);
         response.lease = lease;
         (response.owner.clone(), response.id.clone(), response.epoch)
     }
 
+    /// Takes what hasn't ended. Returns its epoch.
+    pub(crate) fn fence(&mut self, owner: &Owner, id: &str, host: usize) -> Result<Option<u64>, StoreError> {
+        let response = &self.responses[self.find(owner, id)?];
+        let (key, is_open) = (response.key, response.ended.is_none());
+        Ok(is_open.then(|| self.take(key, host).2))
+    }
+
     /// Returns whether the lease was held.
-    pub(crate) fn renew(&mut self, owner: &Owner, id: &str, epoch: u64) -> bool {
+    pub(crate) fn renew(&mut self, owner: &Owner, id: &str, holder: Holder) -> bool {
         let end = self.now + self.limits.lease;
-        let Ok(index) = self.find(owner, id) else { return false };
-        let response = &mut self.responses[index];
-        let held = response.ended.is_none() && response.epoch == epoch && !response.released;
-        if held {
-            response.lease = end;
-        }
-        held
+        let held = self.held(owner, id, holder);
+        held.map(|response| response.lease = end).is_ok()
     }
 
     /// Gives back what was claimed and not begun.
-    pub(crate) fn release(&mut self, owner: &Owner, id: &str, epoch: u64) -> Result<(), StoreError> {
-        let index = self.find(owner, id)?;
-        let response = &mut self.responses[index];
-        let waits = response.background && !response.begun && response.ended.is_none();
-        if !waits || response.epoch != epoch || response.released {
+    pub(crate) fn release(&mut self, owner: &Owner, id: &str, holder: Holder) -> Result<(), StoreError> {
+        let response = self.held(owner, id, holder)?;
+        if response.begun {
             return Err(StoreError::LeaseLost);
         }
-        response.released = true;
+        response.host = None;
         response.lease = 0;
-        response.tries -= 1;
+        response.tries = response.tries.saturating_sub(1);
         Ok(())
     }
 
+    /// Notes that a host serves the model, unless that was noted lately.
+    pub(crate) fn note_served(&mut self) {
+        if self.served_last + self.limits.unserved / 10 <= self.now {
+            self.served_last = self.now;
+        }
+    }
+
     pub(crate) fn reopen(&mut self) {
+        self.served_last = self.now;
         for response in self.responses.iter_mut().filter(|r| r.ended.is_none()) {
             response.lease = 0;
         }

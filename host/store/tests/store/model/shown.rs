@@ -77,7 +77,8 @@ impl Model {
         items: &[StoredItem],
     ) -> Result<(), StoreError> {
         if self.conversations.iter().any(|c| c.owner == *owner && c.id == id) {
-            return Err(StoreError::Duplicate);
+            let is_same = self.entries(owner, id).is_ok_and(|entries| entries == items);
+            return if is_same { Ok(()) } else { Err(StoreError::Duplicate) };
         }
         let (owner, id, key) = (owner.clone(), id.to_owned(), self.next);
         self.next += 1;

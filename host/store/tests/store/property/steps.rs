@@ -10,12 +10,13 @@ pub(crate) type Name = (u8, u8);
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Create { name: Name, link: Option<(bool, u8)>, background: bool, size: usize, items: Vec<u8> },
-    Append { lease: prop::sample::Index, count: u64 },
+    Append { lease: prop::sample::Index, count: u64, skip: i64 },
+    Again(prop::sample::Index),
     AddOutput(prop::sample::Index),
     Finish { lease: prop::sample::Index, status: Status, size: usize, last: u64 },
     Renew(prop::sample::Index),
     Release(prop::sample::Index),
-    Cancel(Name),
+    Fence(Name),
     Delete(Name),
     Claim,
     Sweep,
@@ -43,13 +44,15 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (name(), prop::option::weighted(0.7, (any::<bool>(), 0..IDS)), prop::bool::weighted(0.4), 0..900_usize, items())
             .prop_map(|(name, link, background, size, items)| Step::Create { name, link, background, size, items }),
-        5 => (index(), 1..99_u64).prop_map(|(lease, count)| Step::Append { lease, count }),
+        5 => (index(), 1..99_u64, prop_oneof![3 => Just(0), 1 => -20..3_i64])
+            .prop_map(|(lease, count, skip)| Step::Append { lease, count, skip }),
+        5 => index().prop_map(Step::Again),
         2 => index().prop_map(Step::AddOutput),
         7 => (index(), status, 0..900_usize, 0..9_u64)
             .prop_map(|(lease, status, size, last)| Step::Finish { lease, status, size, last }),
         1 => index().prop_map(Step::Renew),
         2 => index().prop_map(Step::Release),
-        2 => name().prop_map(Step::Cancel),
+        2 => name().prop_map(Step::Fence),
         3 => name().prop_map(Step::Delete),
         4 => Just(Step::Claim),
         2 => Just(Step::Sweep),
