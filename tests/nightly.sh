@@ -31,6 +31,9 @@ echo "== a crate that is derived from a chat template, built and proved"
 # The toolchain that built the parsers, where there is no other for WebAssembly.
 PATH=$PWD/plugins/.toolchain/bin:$PATH cargo test --release --locked --workspace --test cli -- --ignored derived_crate | ran
 
+echo "== the crates that others use, built as they are packed"
+tests/packages.sh
+
 echo "== the script for GPUs on a simulated one"
 tests/cuda/simulated.sh
 

@@ -1,7 +1,7 @@
 //! Splits a model's output with a parser component: text from stdin, items to stdout.
 //!
 //! ```sh
-//! printf '<think>Two and two.</think>Four.' | cargo run --release -p parsers --example split -- plugins/qwen3.wasm
+//! printf '<think>Two and two.</think>Four.' | cargo run --release -p sluice-parsers --example split -- plugins/qwen3.wasm
 //! ```
 #![expect(clippy::print_stdout, reason = "the output")]
 

@@ -2,7 +2,7 @@
 //! where bytes go; the turn holds and counts them, and finds the markers however the text is cut.
 //!
 //! ```sh
-//! printf '<think>Two and two.</think>Four.' | cargo run --release -p turn --example think
+//! printf '<think>Two and two.</think>Four.' | cargo run --release -p sluice-turn --example think
 //! ```
 #![expect(clippy::print_stdout, reason = "the output")]
 

@@ -1,6 +1,6 @@
 //! Contract 0.1 as a component.
 
-super::bindings! { "../../wit/parser-0.1" }
+super::bindings! { "wit/parser-0.1" }
 
 #[path = "translate.rs"]
 #[allow(clippy::duplicate_mod, reason = "one text, compiled with the bindings of each version")]

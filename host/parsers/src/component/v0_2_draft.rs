@@ -1,6 +1,6 @@
 //! The draft of contract 0.2 as a component: a call has the model's own id.
 
-super::bindings! { "../../wit/parser-0.2-draft" }
+super::bindings! { "wit/parser-0.2-draft" }
 
 #[path = "translate.rs"]
 #[allow(clippy::duplicate_mod, reason = "one text, compiled with the bindings of each version")]

@@ -90,7 +90,7 @@ fn files(name: &str) -> Vec<(PathBuf, String)> {
         files.extend(sources.map(|(path, text)| (folder.join("src").join(path), text.to_owned())));
     }
     for (path, text) in texts(&WIT) {
-        files.push((Path::new("wit").join(path), text.to_owned()));
+        files.push((Path::new("vendor/sdk/wit").join(path), text.to_owned()));
     }
     files.push(("wasm-toolchain.sh".into(), TOOLCHAIN_SCRIPT.to_owned()));
     files
@@ -218,7 +218,7 @@ mod tests {
         ] {
             assert!(has(path), "{path}");
         }
-        assert!(has("wit/parser-0.1/parser.wit"));
+        assert!(has("vendor/sdk/wit/parser-0.1/parser.wit"));
         assert!(!files.iter().any(|(path, _)| path.starts_with("vendor/turn/src/tests")));
     }
 

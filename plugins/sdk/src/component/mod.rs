@@ -31,7 +31,7 @@ mod memory;
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 pub mod bindings {
     wit_bindgen::generate!({
-        path: "../../wit/parser-0.1",
+        path: "wit/parser-0.1",
         world: "plugin",
         skip: ["text", "marker", "finish"],
         pub_export_macro: true,
