@@ -2,7 +2,7 @@
 # Runs the tests that take too long for every commit: property tests with ten times as many cases, ten thousand instances of a parser, 500 kills
 # of a process that writes to the store and of a server under fifty clients, 500 runs of a parser's proof under load and 10 of each other's and each table's,
 # the GPU engine's tests, the server's and the script for GPUs on a simulated CUDA, the machine code of kernels for every architecture, the
-# JSON-Schema test suite in every format's grammars, calls of plain tools, published chat templates, every order of threads, advisories on dependencies, and the benchmarks of starts and bodies.
+# JSON-Schema test suite in every format's grammars, calls of plain tools, published chat templates, every order of threads, adapters for Rust gateways, advisories on dependencies, and the benchmarks of starts and bodies.
 # Fails if a test or a proof fails; benchmarks print their figures and never fail. Run it on a machine without other work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,6 +55,9 @@ done
 
 echo "== threads in every order"
 cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "$BUILT"
+
+echo "== parsers behind the traits of Rust gateways"
+host/bindings/gateways/test.sh
 
 echo "== 500 runs of harmony's proof while every core is busy"
 tests/soak-parser-test.sh 500 harmony

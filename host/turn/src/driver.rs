@@ -123,6 +123,12 @@ impl<P: StreamParser> Turn<P> {
         self.feed.stream.bytes(self.feed.markers.taken())
     }
 
+    /// Number of the last bytes fed that nobody has, since the parser's fault failed the turn; they
+    /// count as dropped, too.
+    pub fn unread_bytes(&self) -> u64 {
+        self.feed.stream.unread()
+    }
+
     /// Feeds, and shows the events up to an early end.
     fn filtered(
         &mut self,

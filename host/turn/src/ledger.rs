@@ -146,9 +146,11 @@ impl Ledger {
         let is_dropped = text.len() - draft.shown >= marker;
         let (text, marker) = text.split_at(if is_dropped { text.len() - marker } else { text.len() });
         let mut reasoning = TurnEvents::default();
-        self.items.route(Route::Reasoning, text, &mut Vec::new(), &mut reasoning)?;
         if self.shows_routes {
             reasoning.routed(Route::Reasoning, text.get(before..).unwrap_or_default());
+        }
+        self.items.route(Route::Reasoning, text, &mut Vec::new(), &mut reasoning)?;
+        if self.shows_routes {
             reasoning.routed(Route::Drop, marker);
         }
         self.items.close(false, &mut reasoning)?;

@@ -1,5 +1,6 @@
 //! All parsers, and which of theirs each project has for a format. Their `start` returns `None` for a format that the project doesn't know.
 
+mod adapters;
 mod ours;
 
 use readers::{Names, Opening, PROJECTS, Request, Tool};
@@ -22,9 +23,11 @@ pub(crate) fn parameters() -> Value {
 /// Name of a parser, and the function that prepares its streams of a format.
 pub(crate) type Parser = (&'static str, fn(&str) -> Option<Start>);
 
-/// All parsers, ours first.
-pub(crate) const ALL: [Parser; 6] = [
+/// All parsers, ours first, then ours behind the other projects' traits.
+pub(crate) const ALL: [Parser; 8] = [
     ("sluice (sandboxed)", ours::start),
+    ("  as symphony's parser", adapters::symphony),
+    ("  as dynamo's parser", adapters::dynamo),
     ("smg-symphony", |format| project("symphony", format)),
     ("tool- + reasoning-parser", |format| project("smg", format)),
     ("dynamo-parsers (v1)", |format| project("dynamo", format)),

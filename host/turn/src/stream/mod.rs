@@ -70,6 +70,8 @@ pub(super) struct Stream {
     failed: Option<TurnFailure>,
     /// Whether a stop marker came: what follows is no part of the turn.
     ended: bool,
+    /// Number of bytes that were discarded because the turn has failed.
+    unread: u64,
     /// Number of bytes that followed the stop marker.
     aside: u64,
     /// Those bytes, if their route is to be shown.
@@ -89,6 +91,7 @@ impl Stream {
             parser_calls: 0,
             failed: None,
             ended: false,
+            unread: 0,
             aside: 0,
             aside_text: String::new(),
         }
@@ -127,6 +130,10 @@ impl Stream {
     pub(super) fn bytes(&self, taken: u64) -> ByteCounts {
         let (routed, dropped) = self.router.ledger.routed_and_dropped();
         ByteCounts { taken, routed, dropped, aside: self.aside }
+    }
+
+    pub(super) fn unread(&self) -> u64 {
+        if self.fault.is_some() && self.failed.is_some() { self.unread + self.aside } else { 0 }
     }
 
     pub(super) fn flow(&self) -> Flow {
@@ -299,7 +306,7 @@ impl Stream {
             let answer = parser.marker(index);
             self.apply(answer, out);
         } else if self.binding.stops.contains(&index) {
-            self.router.discard(out);
+            self.discard(out);
         } else {
             self.route_without_parser(out);
         }
@@ -353,12 +360,20 @@ impl Stream {
     /// the turn has failed.
     fn route_without_parser(&mut self, out: &mut TurnEvents) {
         if self.failed.is_some() {
-            self.router.discard(out);
+            self.discard(out);
         } else if self.router.ledger.items.kind() == OpenKind::Reasoning {
             self.route_held(Route::Reasoning, out);
         } else {
             self.route_held(Route::Content, out);
         }
+    }
+
+    /// Drops the held bytes.
+    fn discard(&mut self, out: &mut TurnEvents) {
+        if self.failed.is_some() {
+            self.unread += self.router.held.len() as u64;
+        }
+        self.router.discard(out);
     }
 
     /// Routes all held bytes as prose.

@@ -216,3 +216,15 @@ fn parser_holding_for_ever_is_asked_rarely_and_ended() {
     assert_eq!((items, end), (vec![message(&pieces.concat())], TurnEnd::Completed));
     assert_eq!(turn.fault().map(|fault| &*fault.reason), Some("it held more than 4096 bytes"));
 }
+
+#[test]
+fn what_nobody_has_after_a_fault_is_counted() {
+    let unread = |policy| {
+        let settings = TurnSettings { fault_policy: policy, ..settings() };
+        let ops = vec![bytes(Route::Content, 1), bytes(Route::Drop, 1), bytes(Route::Content, 9)];
+        let parser = scripted(settings, [Step::Ops(ops)]);
+        run(parser, &["abcd<r>z<end>more"], FinishReason::Stop).2.unread_bytes()
+    };
+    assert_eq!(unread(FaultPolicy::Fail), "cd<r>z<end>more".len() as u64);
+    assert_eq!(unread(FaultPolicy::Continue), 0);
+}

@@ -28,7 +28,13 @@ pub(crate) fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>>
     };
     let init = UnifiedParserInit { starting_state, ..UnifiedParserInit::default() };
     parser.initialize_request(init).expect("its own settings");
-    Some(Box::new(Dynamo { parser }))
+    Some(read(parser))
+}
+
+/// Reads with any parser of its trait.
+#[must_use]
+pub fn read(parser: Box<dyn UnifiedParser>) -> Box<dyn Stream> {
+    Box::new(Dynamo { parser })
 }
 
 struct Dynamo {

@@ -3,11 +3,11 @@
 //! Invariant: an adapter passes on all output of its parser for a delta before `feed` returns, and copies nothing.
 
 mod dynamo;
-mod dynamo_v2;
+pub mod dynamo_v2;
 pub mod harmony;
 mod record;
 mod smg;
-mod symphony;
+pub mod symphony;
 
 use serde::Deserialize;
 use serde_json::Value;

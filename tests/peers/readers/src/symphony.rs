@@ -11,20 +11,29 @@ pub(crate) fn start(names: &Names, request: &Request) -> Option<Box<dyn Stream>>
     let name = names.calls.as_deref()?;
     let format = for_model(name).or_else(|| Table::named(name).map(Table::format))?;
     let declared = Declared::of(&smg::declared(request));
-    let mut symphony = Symphony { engine: Engine::new(format, declared), events: Events::new() };
-    let prompt = Input::Prompt { token_ids: &[], text: &request.prompt };
-    symphony.engine.feed(prompt, &mut symphony.events).expect("a prompt");
-    Some(Box::new(symphony))
+    Some(read(Box::new(Engine::new(format, declared)), &request.prompt))
+}
+
+/// Reads with any parser of its trait, behind this prompt.
+///
+/// # Panics
+/// The parser refuses the prompt.
+#[must_use]
+pub fn read(parser: Box<dyn Parser>, prompt: &str) -> Box<dyn Stream> {
+    let mut symphony = Symphony { parser, events: Events::new() };
+    let prompt = Input::Prompt { token_ids: &[], text: prompt };
+    symphony.parser.feed(prompt, &mut symphony.events).expect("a prompt");
+    Box::new(symphony)
 }
 
 struct Symphony {
-    engine: Engine,
+    parser: Box<dyn Parser>,
     events: Events,
 }
 
 impl Symphony {
     fn input(&mut self, input: Input<'_>, sink: &mut dyn Sink) {
-        self.engine.feed(input, &mut self.events).expect("it takes any text");
+        self.parser.feed(input, &mut self.events).expect("it takes any text");
         for event in self.events.drain() {
             match event {
                 // Its adapter of Chat Completions shows what is malformed, too.

@@ -95,7 +95,7 @@ impl Place {
                     Open::Reasoning => sink.reasoning(text),
                     Open::Call => sink.arguments(self.calls - 1, text),
                 },
-                TurnEvent::Close(_) => {}
+                _ => {}
             }
         }
         events.clear();
