@@ -58,8 +58,10 @@ def tool_values(tool: Any) -> tuple[str, bool, str]:
     return name, kind == "custom", json.dumps(schema)
 
 
-def _start_values(tools: Iterable[Any], prompt: str, calls: Calls, options: Mapping[str, str] | None) -> _native.StartValues:
-    return _native.StartValues([tool_values(tool) for tool in tools], prompt, calls, list((options or {}).items()))
+def _start_values(
+    tools: Iterable[Any], prompt: str, calls: Calls, options: Mapping[str, str] | None, remainder: bool = False
+) -> _native.StartValues:
+    return _native.StartValues([tool_values(tool) for tool in tools], prompt, calls, list((options or {}).items()), remainder)
 
 
 class Bound:
@@ -77,14 +79,16 @@ class Bound:
         prompt: str = "",
         calls: Calls = "any",
         options: Mapping[str, str] | None = None,
+        remainder: bool = False,
     ) -> _native.Stream:
         """Starts a stream. `prompt` is what the chat template wrote of the model's turn (`add_generation_prompt`), such as
         `<|im_start|>assistant\\n<think>\\n`: without it, reasoning that the template opened is read as a message. `tools` are those of the request,
-        as Chat Completions, Responses or Messages write them.
+        as Chat Completions, Responses or Messages write them. With `remainder` the stream also tells its text without the reasoning
+        (`Stream.take_remainder`).
 
         Raises `ParserError` if the parser refuses the request.
         """
-        return self._native.start_stream(_start_values(tools, prompt, calls, options))
+        return self._native.start_stream(_start_values(tools, prompt, calls, options, remainder))
 
     def parse(
         self,
