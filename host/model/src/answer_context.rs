@@ -228,7 +228,7 @@ impl AnswerContext {
     /// Ids of the calls of a generation.
     pub(crate) fn call_ids(&self, GenerationNumber(generation): GenerationNumber) -> CallIds {
         let (seed, mut calls) = (self.0.seed, 0);
-        CallIds::new(move || {
+        CallIds::new(move |_| {
             calls += 1;
             format!("call_{}", seed.id::<12>(Purpose::Calls, generation, calls))
         })

@@ -8,15 +8,29 @@ const OWN_BYTES: usize = 64;
 
 /// Ids of a turn's calls, each of which is given once.
 pub struct CallIds {
-    make: Box<dyn FnMut() -> String + Send>,
+    make: Box<dyn FnMut(&NewCall<'_>) -> String + Send>,
     given: HashSet<String>,
+    calls: u32,
+}
+
+/// A call that needs an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NewCall<'a> {
+    /// Number of the turn's calls before it.
+    pub index: u32,
+    /// Name of its tool.
+    pub name: &'a str,
+    /// Id that the model wrote for it, of any form, if no call has it yet. Clients are given one of
+    /// letters, digits, `_` and `-` without asking.
+    pub own_id: Option<&'a str>,
 }
 
 impl CallIds {
     /// Ids that `make` makes, which is never given what it made; those of a conversation's calls
     /// are unique.
-    pub fn new(make: impl FnMut() -> String + Send + 'static) -> Self {
-        Self { make: Box::new(make), given: HashSet::new() }
+    pub fn new(make: impl FnMut(&NewCall<'_>) -> String + Send + 'static) -> Self {
+        Self { make: Box::new(make), given: HashSet::new(), calls: 0 }
     }
 
     /// Gives none of these ids, which other calls of the conversation have.
@@ -26,26 +40,25 @@ impl CallIds {
         self
     }
 
-    /// Whether clients can be given a model's `id`: no other call has it, and every client takes
-    /// it, those of Messages among them.
-    pub(super) fn may_give(&self, id: &str) -> bool {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        (1..=OWN_BYTES).contains(&id.len()) && id.bytes().all(is_plain) && !self.given.contains(id)
-    }
-
-    /// The next call's id: `own`, which [`Self::may_give`] allows, else one that is made.
-    pub(super) fn next(&mut self, own: Option<&str>) -> String {
-        let Some(own) = own else { return self.made() };
-        self.given.insert(own.to_owned());
-        own.to_owned()
+    /// The id of the next call, of the tool `name`; `own_id` is the model's, which its stream has.
+    pub(super) fn next(&mut self, name: &str, own_id: Option<&str>) -> String {
+        let own_id = own_id.filter(|id| !self.given.contains(*id));
+        let call = NewCall { index: self.calls, name, own_id };
+        self.calls = self.calls.saturating_add(1);
+        let id = match own_id {
+            Some(id) if may_give(id) => id.to_owned(),
+            _ => self.made(call),
+        };
+        self.given.insert(id.clone());
+        id
     }
 
     /// An id that was made, and isn't a model's. A generator whose ids are equal makes the same one
     /// again.
-    fn made(&mut self) -> String {
-        let mut id = (self.make)();
-        while !self.given.insert(id.clone()) {
-            let next = (self.make)();
+    fn made(&mut self, call: NewCall<'_>) -> String {
+        let mut id = (self.make)(&call);
+        while self.given.contains(&id) {
+            let next = (self.make)(&call);
             if next == id {
                 break;
             }
@@ -55,10 +68,16 @@ impl CallIds {
     }
 }
 
+/// Whether every client takes a model's `id`, those of Messages among them.
+fn may_give(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=OWN_BYTES).contains(&id.len()) && id.bytes().all(is_plain)
+}
+
 /// Returns `call_1`, `call_2`, …, unique within one turn, for tests and tools.
 pub fn counted_call_ids() -> CallIds {
     let mut calls = 0;
-    CallIds::new(move || {
+    CallIds::new(move |_| {
         calls += 1;
         format!("call_{calls}")
     })

@@ -58,7 +58,7 @@ impl Router {
             keeps_values: binding.keeps_values,
             held: Held::default(),
             ledger: Ledger::new(
-                Items::new(binding.trim, settings.held_bytes, may_call),
+                Items::new(settings.trim.unwrap_or(binding.trim), settings.held_bytes, may_call),
                 settings.shows_routes,
             ),
             tools: settings.tools,
@@ -327,12 +327,12 @@ impl Router {
 
     /// The id by which clients know a call: the model's own, if it is one that they can be given.
     fn call_id(&mut self, call: &ToolCall) -> Result<String, StepError> {
-        let own = call.id.as_deref().filter(|id| self.call_ids.may_give(id));
+        let own = call.id.as_deref().filter(|id| !id.is_empty());
         if let Some(id) = own
             && !self.ledger.dropped_markup.contains_name(id, self.held.as_str())?
         {
             return Err(StepError::ForeignId);
         }
-        Ok(self.call_ids.next(own))
+        Ok(self.call_ids.next(&call.name, own))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::call_ids::CallIds;
 use super::stop::StopStrings;
-use contract::{Request, Tool};
+use contract::{Request, Tool, Trim};
 
 /// What happens to a turn whose parser fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,6 +83,8 @@ pub struct TurnSettings {
     ///
     /// [`TurnEvent::Routed`]: crate::TurnEvent::Routed
     pub shows_routes: bool,
+    /// Which white space at the ends of items is left out; `None` for what the parser says.
+    pub trim: Option<Trim>,
     /// Strings that end the turn where they occur in a message.
     pub stop: StopStrings,
     /// What to do when the parser fails.
@@ -109,6 +111,7 @@ impl TurnSettings {
             tools: Arc::clone(&request.tools),
             asks_always: false,
             shows_routes: false,
+            trim: None,
             stop: StopStrings::default(),
             fault_policy: FaultPolicy::default(),
             held_bytes: Self::HELD_BYTES,

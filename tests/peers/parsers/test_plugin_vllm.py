@@ -1,4 +1,4 @@
-"""Sluice's parsers in vLLM: chosen by its manager, fed as its serving layer feeds them. `test_plugin.py VLLM`, the folder of its sources."""
+"""Sluice's parsers in vLLM: chosen by its manager, fed as its serving layer feeds them. `test_plugin_vllm.py VLLM`, the folder of its sources."""
 import pathlib
 import sys
 import unittest

@@ -8,7 +8,7 @@ use parsers::{AlignError, BoundPlugin, OutputStream};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use turn::{AllowedCalls, CallIds, TurnEvent, TurnEvents, TurnSettings, fold, values};
+use turn::{AllowedCalls, CallIds, NewCall, TurnEvent, TurnEvents, TurnSettings, fold, values};
 
 use super::deltas::Items;
 use super::errors::{AlignmentError, refused};
@@ -80,8 +80,12 @@ impl BoundParser {
         // Those of the parser go first: it was loaded with them.
         let options = [request.options.clone(), self.options.clone()].concat();
         let request = Request { options, ..request.clone() };
-        // Drawn from the system each time, so that a forked process doesn't give them again.
-        let id = || format!("call_{:016x}{:016x}", system::random::seed(), system::random::seed());
+        // A model's own id goes back to it in the chat template. Others are drawn from the system
+        // each time, so that a forked process doesn't give them again.
+        let id = |call: &NewCall<'_>| {
+            let made = || format!("call_{:016x}{:016x}", system::random::seed(), system::random::seed());
+            call.own_id.map_or_else(made, str::to_owned)
+        };
         let mut settings = TurnSettings::of(&request, CallIds::new(id));
         (settings.reads_on, settings.calls) = (true, *calls);
         settings.shows_routes = *remainder;

@@ -98,7 +98,7 @@ impl OpeningProbe<'_> {
     fn play(&self, opening: &OpeningPieces, sample: &[TokenText<'_>]) -> Option<SampleResult> {
         let held = usize::MAX;
         // All call ids are empty, so that equal turns have equal items.
-        let call_ids = CallIds::new(String::new);
+        let call_ids = CallIds::new(|_| String::new());
         let start = self.parser.start(self.request, opening.to_vec(), FaultPolicy::Fail, held, call_ids);
         let mut events = TurnEvents::default();
         let (mut turn, _) = start.open(&mut events);
