@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::vec;
 
-use contract::{Fault, FinishReason, Request, SendParser, Step, StreamParser, ToolKind};
+use contract::{Fault, FinishReason, Request, SendParser, Step, StreamParser, Tool, ToolKind};
 use parsers::{Plugin, PluginSource, Runtime, TableSource};
 use turn::{
     Binding, ItemHead, ItemStatus, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings, counted_call_ids,
@@ -62,6 +62,16 @@ impl Sandbox {
     /// It can't be started.
     pub fn turn(&self) -> Turn {
         self.turn_of(self.plugin.start(&self.request).expect("an instance"))
+    }
+
+    /// A turn with a fresh instance and these tools.
+    ///
+    /// # Panics
+    /// It can't be started.
+    pub fn turn_with(&self, tools: &Arc<[Tool]>) -> Turn {
+        let request = Request { tools: Arc::clone(tools), ..self.request.clone() };
+        let parser = self.plugin.start(&request).expect("an instance");
+        Turn::new(&self.binding, parser, TurnSettings::of(&request, counted_call_ids()))
     }
 
     fn turn_of(&self, parser: SendParser) -> Turn {

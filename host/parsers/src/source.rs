@@ -74,6 +74,7 @@ impl PluginSource {
     }
 
     /// Size of the component in bytes; 0 if it can't be read, which loading it reports.
+    #[cfg(feature = "conformance")]
     pub(crate) fn size(&self) -> u64 {
         match self {
             Self::None => 0,

@@ -31,7 +31,7 @@ def differing(reader, name, literals, stops):
     import sluice_parsers
     from served import make_model
 
-    folder = next(folder for folder in (ROOT / f"plugins/{name}/cases", ROOT / f"plugins/tables/{name}") if folder.is_dir())
+    folder = next(folder for folder in (ROOT / f"plugins/{name}/cases", ROOT / f"plugins/tables/{name}/cases") if folder.is_dir())
     cases = {file.stem: json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))}
     asked = [turns.written(case, stem, stops) for stem, case in cases.items() if not case.get("options")]
     with tempfile.TemporaryDirectory() as model:

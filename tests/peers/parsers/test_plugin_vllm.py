@@ -1,7 +1,9 @@
 """Sluice's parsers in vLLM: chosen by its manager, fed as its serving layer feeds them. `test_plugin_vllm.py VLLM`, the folder of its sources."""
+import gc
 import pathlib
 import sys
 import unittest
+import weakref
 
 import read_vllm
 
@@ -71,6 +73,18 @@ class Plugin(unittest.TestCase):
             # Several answers of one request at the same time.
             parsers = [self.parser() for _ in range(4)]
             self.assertEqual([self.streamed(parser, size) for parser in parsers], [read] * 4, size)
+
+    def test_requests_that_are_given_up_leave_nothing(self):
+        given_up = []
+        for at in range(50):
+            parser = self.parser()
+            for id in self.output[: at % len(self.output)]:
+                parser.parse_delta(self.tokenizer.decode([id], skip_special_tokens=False), [id], self.request(), self.prompt, finished=False)
+            given_up.append(weakref.ref(parser))
+        del parser
+        gc.collect()
+        self.assertEqual([parser for parser in given_up if parser() is not None], [])
+        self.assertEqual(self.streamed(self.parser(), 3)[0], "Hm.")
 
     def test_what_was_not_chosen_stays_text(self):
         reasoning, content, calls = self.whole(self.parser(tool=None))

@@ -35,7 +35,7 @@ impl StartValues {
     #[new]
     #[pyo3(signature = (tools, prompt, calls, options, remainder=false))]
     fn new(
-        tools: Vec<ToolTuple>,
+        tools: Option<Vec<ToolTuple>>,
         prompt: String,
         calls: &str,
         options: Options,
@@ -45,7 +45,11 @@ impl StartValues {
             let kind = if *is_custom { ToolKind::Custom } else { ToolKind::Function };
             values::tool(name, kind, schema)
         };
-        let request = Request { tools: tools.iter().map(tool).collect(), options, ..Request::default() };
+        let tools = match tools {
+            Some(tools) => tools.iter().map(tool).collect(),
+            None => [values::any_tool()].into(),
+        };
+        let request = Request { tools, options, ..Request::default() };
         let calls = match calls {
             "any" => AllowedCalls::Any,
             "one" => AllowedCalls::One,

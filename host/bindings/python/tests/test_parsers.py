@@ -54,6 +54,14 @@ class Text(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "any, one or none"):
             bound.parse("", calls="two")
 
+    def test_calls_of_any_tool_are_read_where_nobody_knows_the_tools(self):
+        bound = QWEN3.bind()
+        self.assertEqual(of_turn(bound.parse(WHOLE, tools="any", prompt=PROMPT)), ITEMS)
+        without = bound.parse(WHOLE, prompt=PROMPT).items
+        self.assertEqual([item.kind for item in without], ["reasoning", "message"])
+        with self.assertRaisesRegex(ValueError, 'or "any"'):
+            bound.parse("", tools="all")
+
     def test_tools_are_those_of_three_protocols(self):
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
         tools = [

@@ -9,4 +9,4 @@ mod schema;
 
 pub use coerce::{Coerced, coerce};
 pub(crate) use coerce::{is_list_alone, may_be_typed};
-pub use schema::{Schema, tool, type_of};
+pub use schema::{Schema, any_tool, tool, type_of};

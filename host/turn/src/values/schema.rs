@@ -85,6 +85,14 @@ pub fn tool(name: &str, kind: ToolKind, schema: &str) -> Tool {
     }
 }
 
+/// A tool that stands for all, where nobody knows which were declared: formats with a markup of
+/// their own for calls are read with any name that the model wrote in it, and all values are strings
+/// where the format doesn't say more. A format whose calls are told from text by their names alone
+/// needs the tools.
+pub fn any_tool() -> Tool {
+    tool("*", ToolKind::Function, "{}")
+}
+
 /// One look-up in a schema, with the number of subschemas that it may still visit.
 struct Walk<'a> {
     root: &'a Value,

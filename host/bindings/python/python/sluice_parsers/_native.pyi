@@ -109,7 +109,7 @@ class Stream:
 @final
 class StartValues:
     def __new__(
-        cls, tools: list[tuple[str, bool, str]], prompt: str, calls: str, options: list[tuple[str, str]], remainder: bool = False
+        cls, tools: list[tuple[str, bool, str]] | None, prompt: str, calls: str, options: list[tuple[str, str]], remainder: bool = False
     ) -> StartValues: ...
 
 @final

@@ -10,6 +10,7 @@ from . import _native
 
 #: How many calls the model may write in a turn. What is more is dropped, or ends the turn.
 Calls = Literal["any", "one", "none"]
+Tools = Iterable[Any] | Literal["any"]
 
 
 class Tokenizer(Protocol):
@@ -59,9 +60,15 @@ def tool_values(tool: Any) -> tuple[str, bool, str]:
 
 
 def _start_values(
-    tools: Iterable[Any], prompt: str, calls: Calls, options: Mapping[str, str] | None, remainder: bool = False
+    tools: Tools, prompt: str, calls: Calls, options: Mapping[str, str] | None, remainder: bool = False
 ) -> _native.StartValues:
-    return _native.StartValues([tool_values(tool) for tool in tools], prompt, calls, list((options or {}).items()), remainder)
+    if isinstance(tools, str):
+        if tools != "any":
+            raise ValueError(f"tools={tools!r}: it is a list of tools, or \"any\"")
+        declared = None
+    else:
+        declared = [tool_values(tool) for tool in tools]
+    return _native.StartValues(declared, prompt, calls, list((options or {}).items()), remainder)
 
 
 class Bound:
@@ -75,7 +82,7 @@ class Bound:
     def start(
         self,
         *,
-        tools: Iterable[Any] = (),
+        tools: Tools = (),
         prompt: str = "",
         calls: Calls = "any",
         options: Mapping[str, str] | None = None,
@@ -83,8 +90,9 @@ class Bound:
     ) -> _native.Stream:
         """Starts a stream. `prompt` is what the chat template wrote of the model's turn (`add_generation_prompt`), such as
         `<|im_start|>assistant\\n<think>\\n`: without it, reasoning that the template opened is read as a message. `tools` are those of the request,
-        as Chat Completions, Responses or Messages write them. With `remainder` the stream also tells its text without the reasoning
-        (`Stream.take_remainder`).
+        as Chat Completions, Responses or Messages write them; without tools what looks like a call is text. `"any"` reads calls of whatever name, for
+        output whose request isn't known, in formats that have a markup for calls. With `remainder` the stream also tells its text without the
+        reasoning (`Stream.take_remainder`).
 
         Raises `ParserError` if the parser refuses the request.
         """
@@ -95,7 +103,7 @@ class Bound:
         text: str,
         ids: Sequence[int] | None = None,
         *,
-        tools: Iterable[Any] = (),
+        tools: Tools = (),
         prompt: str = "",
         calls: Calls = "any",
         reason: Literal["stop", "length", "cancelled"] = "stop",

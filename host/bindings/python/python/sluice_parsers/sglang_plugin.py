@@ -177,6 +177,10 @@ def _texts(deltas: Sequence[Delta], *kinds: str) -> str:
     return "".join(delta.text for delta in deltas if delta.kind in kinds)
 
 
+class NoCalls(str):
+    """Text that was read for calls already, and has none: SGLang would warn of each answer whose text it has read in vain."""
+
+
 class ReasoningReader:
     """Reads the reasoning of a turn, and hands on the rest. Classes of detectors for SGLang are made of it by `reasoning_class`."""
 
@@ -269,8 +273,8 @@ def reasoning_class(name: str) -> type[Any]:
             deltas, rest = self._read(text, is_end=True)
             if self._force_nonempty_content and self._alone is not None:
                 return StreamingParseResult(self._alone, "")
-            # Without a call there is nothing for the other detector, which SGLang would have look for one.
-            rest = rest if any(delta.kind == "tool_call" for delta in deltas) else _texts(deltas, "message")
+            if not any(delta.kind == "tool_call" for delta in deltas):
+                rest = NoCalls(_texts(deltas, "message"))
             return StreamingParseResult(rest, self._shown(deltas, at_once=True))
 
         def parse_streaming_increment(self, new_text: str) -> StreamingParseResult:
@@ -349,6 +353,8 @@ def calls_class(name: str) -> type[Any]:
             return StreamingParseResult(normal_text=_texts(deltas, "message", "reasoning"), calls=calls)
 
         def has_tool_call(self, text: str) -> bool:
+            if isinstance(text, NoCalls):
+                return False
             items = _bound(name).parse(text, tools=self._asked, prompt=self._asked.opening).items
             # Also where there is other markup, which a client would see.
             return any(item.kind == "tool_call" for item in items) or "".join(item.text for item in items) != text
