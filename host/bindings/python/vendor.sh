@@ -7,6 +7,8 @@ cd "$(dirname "$0")/../../.."
 host=${SLUICE_HOST:-${CARGO_TARGET_DIR:-$PWD/target}/release/host}
 target=${CARGO_TARGET_DIR:-$PWD/target}/vendor
 pip=$(host/bindings/python/tools.sh)/pip
+# Where rustup has no target for WebAssembly, as in plugins/build.sh.
+[ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown/lib" ] || plugins/wasm-toolchain.sh plugins/.toolchain >&2
 PATH=$PWD/plugins/.toolchain/bin:$PATH
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT

@@ -52,6 +52,7 @@ python page.py "$work/results" "${page[@]}"
 # Our own parsers, where vLLM and SGLang choose and call them.
 rm -rf "$work/wheel"
 ../../../host/bindings/python/wheel.sh "$work/wheel"
+../../../host/bindings/python/vendor.sh "$work/wheel"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/wheel/*.whl
 for server in vllm sglang; do
     for folder in "$work/$server" "$work/$server"==*; do
@@ -59,3 +60,4 @@ for server in vllm sglang; do
         python conformance.py "sluice-$server" "$folder" "$work/turns" "${verbose[@]}"
     done
 done
+python facade.py "$work/sglang"

@@ -1,5 +1,6 @@
 """Sluice's parsers in SGLang: found by its own loader of plugins, and asked by its own serving. `test_plugin_sglang.py SGLANG`, the folder of its sources."""
 import gc
+import importlib.util
 import json
 import pathlib
 import sys
@@ -121,6 +122,12 @@ class Plugin(unittest.TestCase):
         detector = ReasoningParser(model_type=NAME, tokenizer=self.reader.tokenizer).detector
         self.assertEqual((detector.think_start_token, detector.think_end_token), ("<think>", "</think>"))
         self.assertEqual(detector.get_think_end_token_ids(self.reader.tokenizer), self.reader.tokenizer.encode("</think>", add_special_tokens=False))
+
+    @unittest.skipUnless(importlib.util.find_spec("my_model_parser"), "needs the wheel that host/bindings/python/vendor.sh makes")
+    def test_a_vendors_parser_is_chosen_by_its_name(self):
+        self.serving = self.reader.serving("sluice-my-model", "sluice-my-model")
+        text = "<think>Hm.</think>I look.\n" + CALL
+        self.assertEqual(self.said(text, prompt=ASKED), (READ, "tool_calls"))
 
     def test_every_name_is_there_in_both_lists(self):
         import sluice_parsers

@@ -7,6 +7,23 @@ _Status = Literal["in_progress", "completed", "incomplete"]
 _Phase = Literal["commentary", "final"]
 _End = Literal["completed", "max_output_tokens", "cancelled", "failed"]
 
+__all__ = [
+    "AlignmentError",
+    "BoundParser",
+    "Delta",
+    "Item",
+    "Parser",
+    "ParserError",
+    "StartValues",
+    "Stream",
+    "TABLE_OPTION",
+    "TABLE_PARSER",
+    "Turn",
+    "load",
+    "names",
+    "test",
+]
+
 TABLE_PARSER: str
 TABLE_OPTION: str
 

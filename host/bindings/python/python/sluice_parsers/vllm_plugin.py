@@ -43,7 +43,8 @@ def register() -> None:
     def ours_or_theirs(tool_parser_name: str | None, reasoning_parser_name: str | None, **others: Any) -> type[Parser] | None:
         chosen = {name for name in (tool_parser_name, reasoning_parser_name) if name}
         if not any(name.startswith(PREFIX) for name in chosen) or others.get("is_harmony"):
-            return compose(tool_parser_name=tool_parser_name, reasoning_parser_name=reasoning_parser_name, **others)
+            theirs: type[Parser] | None = compose(tool_parser_name=tool_parser_name, reasoning_parser_name=reasoning_parser_name, **others)
+            return theirs
         if len(chosen) > 1:
             raise TypeError(
                 f"--reasoning-parser {reasoning_parser_name} and --tool-call-parser {tool_parser_name} cannot be combined: a parser of Sluice reads both"
