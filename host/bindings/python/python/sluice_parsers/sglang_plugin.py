@@ -273,7 +273,7 @@ def reasoning_class(name: str) -> type[Any]:
             deltas, rest = self._read(text, is_end=True)
             if self._force_nonempty_content and self._alone is not None:
                 return StreamingParseResult(self._alone, "")
-            if not any(delta.kind == "tool_call" for delta in deltas):
+            if self._hands_on and not any(delta.kind == "tool_call" for delta in deltas):
                 rest = NoCalls(_texts(deltas, "message"))
             return StreamingParseResult(rest, self._shown(deltas, at_once=True))
 
