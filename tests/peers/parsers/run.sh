@@ -54,6 +54,12 @@ rm -rf "$work/wheel"
 ../../../host/bindings/python/wheel.sh "$work/wheel"
 ../../../host/bindings/python/vendor.sh "$work/wheel"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/wheel/*.whl
+guests=${CARGO_TARGET_DIR:-../../../target}/release/guests
+if [ -x "$guests" ]; then
+    mkdir -p "$work/guests"
+    "$guests" "$work/guests"
+    export SLUICE_GUESTS=$work/guests
+fi
 for server in vllm sglang; do
     for folder in "$work/$server" "$work/$server"==*; do
         python "test_plugin_$server.py" "$folder"

@@ -2,9 +2,11 @@
 import gc
 import importlib.util
 import json
+import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 import read_sluice_sglang
 
@@ -107,6 +109,18 @@ class Plugin(unittest.TestCase):
         del asked, request
         gc.collect()
         self.assertGreaterEqual(noted - len(sglang_plugin._noted._openings), 50)
+        self.assertEqual(self.said(OUTPUT), (READ, "tool_calls"))
+
+    @unittest.skipUnless(os.environ.get("SLUICE_GUESTS"), "needs SLUICE_GUESTS, a folder of hostile parsers")
+    def test_nobody_runs_a_call_in_which_the_parser_failed(self):
+        import sluice_parsers
+        from sluice_parsers import sglang_plugin
+
+        guest = sluice_parsers.load(f"{os.environ['SLUICE_GUESTS']}/trap_in_call.wasm").bind()
+        with unittest.mock.patch.object(sglang_plugin, "_bound", lambda name: guest):
+            with self.assertRaisesRegex(RuntimeError, "failed inside a call of"):
+                self.reader.say(self.serving, self.asked(), [["f", " more", " end"]])
+        # The next answer is as ever.
         self.assertEqual(self.said(OUTPUT), (READ, "tool_calls"))
 
     def test_two_parsers_are_refused_and_sglangs_own_are_made_as_before(self):
