@@ -372,6 +372,11 @@ def calls_class(name: str) -> type[Any]:
         def finish(self, tools: list[Any]) -> StreamingParseResult:
             return self._result(self._read("", is_end=True))
 
+        @classmethod
+        def parses_without_tools(cls) -> bool:
+            # Some formats have tools of their own, as gpt-oss has python; without tools other calls are text all the same.
+            return True
+
         def supports_structural_tag(self) -> bool:
             return False
 
