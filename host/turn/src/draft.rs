@@ -22,8 +22,8 @@ pub(super) struct DraftCall {
     pub(super) counts: RouteCounts,
     /// The stream's bytes from the markup before the call up to the reasoning's end.
     pub(super) text: String,
-    /// Length of the markup before the call, in `text`.
-    pub(super) before: usize,
+    /// Length of what `text` begins with whose route was told before the draft.
+    pub(super) told: usize,
     /// Length of `text` up to its last byte that was not dropped.
     pub(super) shown: usize,
     /// Maximum length of `text`.

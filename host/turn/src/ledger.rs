@@ -27,6 +27,9 @@ pub(super) struct Ledger {
     pub(super) draft: Option<Box<DraftCall>>,
     /// Whether the events tell where each byte went.
     pub(super) shows_routes: bool,
+    /// Markup dropped inside reasoning whose route isn't told yet: behind it a call may open, which
+    /// may turn out to be reasoning. An end of `dropped_markup`.
+    untold: String,
     routed: u64,
     dropped: u64,
 }
@@ -42,6 +45,7 @@ impl Ledger {
             held_draft: false,
             draft: None,
             shows_routes,
+            untold: String::new(),
             routed: 0,
             dropped: 0,
         }
@@ -99,10 +103,28 @@ impl Ledger {
 
     /// Tells where text of the output went, if that is asked for.
     #[inline]
-    fn show_route(&self, route: Route, text: &str, out: &mut TurnEvents) {
-        if self.shows_routes && self.items.is_visible() {
+    fn show_route(&mut self, route: Route, text: &str, out: &mut TurnEvents) {
+        if self.shows_routes && self.items.is_visible() && !text.is_empty() {
+            self.tell_route(route, text, out);
+        }
+    }
+
+    #[cold]
+    fn tell_route(&mut self, route: Route, text: &str, out: &mut TurnEvents) {
+        if route == Route::Drop && self.in_reasoning && self.draft.is_none() {
+            self.untold.push_str(text);
+            let old = self.untold.len().saturating_sub(self.dropped_markup.text().len());
+            let old: String = self.untold.drain(..old).collect();
+            out.routed(Route::Drop, &old);
+        } else {
+            self.tell_dropped(out);
             out.routed(route, text);
         }
+    }
+
+    /// Tells that the markup before was dropped, since no call can follow that may be reasoning.
+    pub(super) fn tell_dropped(&mut self, out: &mut TurnEvents) {
+        out.routed(Route::Drop, &std::mem::take(&mut self.untold));
     }
 }
 
@@ -116,16 +138,18 @@ impl Ledger {
         let is_inside = self.in_reasoning && self.items.is_visible() && self.items.kind() != OpenKind::Call;
         if is_inside && self.draft.is_none() {
             self.held_draft = true;
+            let text = self.dropped_markup.text().to_owned();
             self.draft = Some(Box::new(DraftCall {
                 items: self.items.state(),
                 counts: self.tokens.by_route(),
-                text: self.dropped_markup.text().to_owned(),
-                before: self.dropped_markup.text().len(),
+                told: text.len().saturating_sub(self.untold.len()),
+                text,
                 shown: 0,
                 bound,
                 other: std::mem::take(out),
                 readings: None,
             }));
+            self.tell_dropped(out);
         }
     }
 
@@ -142,12 +166,12 @@ impl Ledger {
         self.items.close(false, out)?;
         let called = self.items.state();
         self.items.restore(draft.items.clone());
-        let (text, before) = (std::mem::take(&mut draft.text), draft.before);
+        let (text, told) = (std::mem::take(&mut draft.text), draft.told);
         let is_dropped = text.len() - draft.shown >= marker;
         let (text, marker) = text.split_at(if is_dropped { text.len() - marker } else { text.len() });
         let mut reasoning = TurnEvents::default();
         if self.shows_routes {
-            reasoning.routed(Route::Reasoning, text.get(before..).unwrap_or_default());
+            reasoning.routed(Route::Reasoning, text.get(told..).unwrap_or_default());
         }
         self.items.route(Route::Reasoning, text, &mut Vec::new(), &mut reasoning)?;
         if self.shows_routes {

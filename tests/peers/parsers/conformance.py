@@ -3,7 +3,7 @@
 `conformance.py PEER PACKAGE TURNS [RESULTS]` reads the turns that write.py wrote, by the parsers that peers.json names.
 `conformance.py PEER PACKAGE --cases DIRECTORY OURS CALLS REASONING [END]` reads a folder of our cases by the parsers CALLS and REASONING, each `-` for
 none; END is the token that ends turns, where OURS is a table and says none.
-PEER is a key of READERS (`sluice`: our parsers in vLLM), PACKAGE the folder of its package or the program `read`. `-v` shows each turn that isn't read.
+PEER is a key of READERS (`sluice-vllm` and `sluice-sglang`: our parsers in these servers), PACKAGE the folder of its package or the program `read`. `-v` shows each turn that isn't read.
 """
 import collections
 import contextlib
@@ -18,7 +18,9 @@ import tempfile
 from turns import fair, load, without_end
 
 HERE = pathlib.Path(__file__).resolve().parent
-READERS = {"sluice": "sluice", "vllm": "vllm", "sglang": "sglang", "transformers": "transformers", "smg": "native", "symphony": "native", "dynamo": "native", "dynamo-v2": "native"}
+READERS = {"sluice-vllm": "sluice_vllm", "sluice-sglang": "sluice_sglang", "vllm": "vllm", "sglang": "sglang", "transformers": "transformers", "smg": "native", "symphony": "native", "dynamo": "native", "dynamo-v2": "native"}
+
+OURS = ("sluice-vllm", "sluice-sglang")
 
 
 def read(reader, turn, way, parsers):
@@ -55,12 +57,12 @@ def compare_templates(peer, reader, folder):
     """Returns what a peer doesn't read of each template's turns."""
     results = {}
     for name, peers in json.loads((HERE / "peers.json").read_text()).items():
-        if peer not in peers and peer != "sluice":
+        if peer not in peers and peer not in OURS:
             continue
         turns, about = written(folder / name, peers.get("left_out", {}))
         reader.model(folder / name / "model")
-        # Sluice's own parsers have one name in vLLM, for both flags.
-        parsers = [f"sluice-{about['parser']}"] * 2 if peer == "sluice" else peers[peer]
+        # Sluice's own parsers have one name there, for both flags.
+        parsers = [f"sluice-{about['parser']}"] * 2 if peer in OURS else peers[peer]
         missed = compare(reader, turns, parsers)
         results[name] = {"ours": about["parser"], "turns": len(turns), "differ": about["differ"], **missed}
         print(f"{name}: {', '.join(f'{way} {len(turns) - len(missed[way])}' for way in missed)} of {len(turns)}; {' '.join(missed['streamed'])}", flush=True)
@@ -116,8 +118,8 @@ def main():
     results = compare_templates(peer, reader, pathlib.Path(turns))
     if rest:
         pathlib.Path(rest[0]).write_text(json.dumps(results, indent=1))
-    # What ours read here, they read in vLLM.
-    if peer == "sluice" and any(template["whole"] or template["streamed"] for template in results["templates"].values()):
+    # What ours read here, they read there.
+    if peer in OURS and any(template["whole"] or template["streamed"] for template in results["templates"].values()):
         sys.exit(1)
 
 

@@ -46,17 +46,22 @@ SHOWN = ("<|call|>",)
 
 
 def load(file, stops):
-    """Returns the turn of a case, without the first of the markers `stops` and all behind it: the marker is its end, unless it is shown."""
+    """Returns the turn of a case, and what it means: all arguments are JSON."""
     case = json.loads(file.read_text())
+    turn = written(case, case.get("about", file.stem).split(",")[0], stops)
     items = case["expect"]["items"]
-    said = lambda kind: "".join(item["text"] for item in items if item["type"] == kind)
-    calls = [(item["name"], json.loads(item["arguments"])) for item in items if item["type"] == "tool_call"]
+    turn.reasoning, turn.content = ("".join(item["text"] for item in items if item["type"] == kind) for kind in ("reasoning", "message"))
+    turn.calls = [(item["name"], json.loads(item["arguments"])) for item in items if item["type"] == "tool_call"]
+    return turn
+
+
+def written(case, name, stops):
+    """Returns what is written in a case, without the first of the markers `stops` and all behind it: the marker is its end, unless it is shown."""
     named = [tool if isinstance(tool, dict) else {"name": tool} for tool in case.get("tools", [])]
     tools = [{"type": "function", "function": {"name": tool["name"], "description": "", "parameters": tool.get("parameters", {"type": "object"})}} for tool in named]
     pieces, end = until(case, stops)
     pieces, end = ([*pieces, end], "") if end in SHOWN else (pieces, end)
-    name = case.get("about", file.stem).split(",")[0]
-    return Turn(name, tools, case.get("generation_prompt", ""), pieces, end, said("reasoning"), said("message"), calls)
+    return Turn(name, tools, case.get("generation_prompt", ""), pieces, end, "", "", [])
 
 
 def until(case, stops):

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use contract::{Fault, FinishReason, Request, ToolKind};
+use contract::{Fault, FinishReason, Request, Route, ToolKind};
 use parsers::{AlignError, BoundPlugin, OutputStream};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use turn::{AllowedCalls, CallIds, NewCall, TurnEvents, TurnSettings, fold, values};
+use turn::{AllowedCalls, CallIds, NewCall, TurnEvent, TurnEvents, TurnSettings, fold, values};
 
 use super::deltas::Items;
 use super::errors::{AlignmentError, refused};
@@ -26,12 +26,21 @@ pub(super) struct StartValues {
     request: Request,
     prompt: String,
     calls: AllowedCalls,
+    /// Whether the stream tells its text without reasoning, too.
+    remainder: bool,
 }
 
 #[pymethods]
 impl StartValues {
     #[new]
-    fn new(tools: Option<Vec<ToolTuple>>, prompt: String, calls: &str, options: Options) -> PyResult<Self> {
+    #[pyo3(signature = (tools, prompt, calls, options, remainder=false))]
+    fn new(
+        tools: Option<Vec<ToolTuple>>,
+        prompt: String,
+        calls: &str,
+        options: Options,
+        remainder: bool,
+    ) -> PyResult<Self> {
         let tool = |(name, is_custom, schema): &ToolTuple| {
             let kind = if *is_custom { ToolKind::Custom } else { ToolKind::Function };
             values::tool(name, kind, schema)
@@ -47,7 +56,7 @@ impl StartValues {
             "none" => AllowedCalls::None,
             other => return Err(PyValueError::new_err(format!("calls={other:?}: it is any, one or none"))),
         };
-        Ok(Self { request, prompt, calls })
+        Ok(Self { request, prompt, calls, remainder })
     }
 }
 
@@ -71,7 +80,7 @@ impl BoundParser {
     }
 
     fn start(&self, bound: &BoundPlugin, values: &StartValues) -> PyResult<OutputStream> {
-        let StartValues { request, prompt, calls } = values;
+        let StartValues { request, prompt, calls, remainder } = values;
         // Those of the parser go first: it was loaded with them.
         let options = [request.options.clone(), self.options.clone()].concat();
         let request = Request { options, ..request.clone() };
@@ -83,6 +92,7 @@ impl BoundParser {
         };
         let mut settings = TurnSettings::of(&request, CallIds::new(id));
         (settings.reads_on, settings.calls) = (true, *calls);
+        settings.shows_routes = *remainder;
         bound.start_with(&request, prompt, settings).map_err(|fault| refused(told(&fault)))
     }
 
@@ -110,7 +120,7 @@ impl BoundParser {
     /// Starts a stream.
     fn start_stream(&self, py: Python<'_>, values: &StartValues) -> PyResult<Stream> {
         let stream = self.start(&self.by_id, values)?;
-        let state = StreamState { stream, items: Items::default(), end: None };
+        let state = StreamState { stream, items: Items::default(), remainder: String::new(), end: None };
         Ok(Stream { state: Mutex::new(state), decode: self.decode(py) })
     }
 
@@ -147,7 +157,7 @@ fn push<R>(
     text: &str,
     ids: &[u32],
     decode: Option<&Py<PyAny>>,
-    then: impl FnOnce(&[turn::TurnEvent]) -> R,
+    then: impl FnOnce(&[TurnEvent]) -> R,
 ) -> PyResult<R> {
     let raised = RefCell::new(None);
     let call = |ids: &[u32]| {
@@ -174,7 +184,17 @@ type End = (&'static str, Option<String>);
 struct StreamState {
     stream: OutputStream,
     items: Items,
+    /// Text that is no reasoning, as the model wrote it, and wasn't asked for yet.
+    remainder: String,
     end: Option<End>,
+}
+
+/// What isn't reasoning of the text whose routes these events tell.
+fn without_reasoning(events: &[TurnEvent]) -> impl Iterator<Item = &str> {
+    events.iter().filter_map(|event| match event {
+        TurnEvent::Routed(routed) if routed.route != Route::Reasoning => Some(routed.text.as_str()),
+        _ => None,
+    })
 }
 
 /// The output of one turn.
@@ -212,8 +232,11 @@ impl Stream {
     #[pyo3(signature = (text, ids=vec![]))]
     fn push<'py>(&self, py: Python<'py>, text: &str, ids: Vec<u32>) -> PyResult<Bound<'py, PyList>> {
         let mut state = self.running()?;
-        let StreamState { stream, items, .. } = &mut *state;
-        push(stream, text, &ids, self.decode.as_ref(), |events| items.deltas(py, events))?
+        let StreamState { stream, items, remainder, .. } = &mut *state;
+        push(stream, text, &ids, self.decode.as_ref(), |events| {
+            remainder.extend(without_reasoning(events));
+            items.deltas(py, events)
+        })?
     }
 
     /// Ends the turn.
@@ -226,10 +249,16 @@ impl Stream {
     ) -> PyResult<Bound<'py, PyList>> {
         let reason = self::reason(reason)?;
         let mut state = self.running()?;
-        let StreamState { stream, items, end } = &mut *state;
+        let StreamState { stream, items, remainder, end } = &mut *state;
         let (events, ended) = stream.finish(reason, ended_by);
         *end = Some(end_name(&ended));
+        remainder.extend(without_reasoning(events));
         items.deltas(py, events)
+    }
+
+    /// Takes what came since the last call of the text that is no reasoning.
+    fn take_remainder(&self) -> PyResult<String> {
+        Ok(std::mem::take(&mut self.state()?.remainder))
     }
 
     #[getter]

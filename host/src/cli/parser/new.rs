@@ -1,6 +1,6 @@
-//! `host parser new NAME`: makes a crate for a new parser. Besides a compiler it needs only three
-//! small crates of the registry. Its lock file names the versions of these crates that the SDK is
-//! tested with; if they are in cargo's cache, the crate builds offline.
+//! `host parser new NAME`: makes a crate for a new parser, which is a Python package, too. Besides a
+//! compiler it needs only three small crates of the registry. Its lock file names the versions of
+//! these crates that the SDK is tested with; if they are in cargo's cache, the crate builds offline.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,7 @@ fn texts<'a>(dir: &'a Dir<'a>) -> Vec<(&'a Path, &'a str)> {
 fn renamed(path: &Path) -> PathBuf {
     match path.to_str() {
         Some("Cargo.toml.template") => "Cargo.toml".into(),
+        Some("pyproject.toml.template") => "pyproject.toml".into(),
         Some(LOCK) => "Cargo.lock".into(),
         Some("gitignore") => ".gitignore".into(),
         _ => path.to_owned(),
@@ -212,6 +213,8 @@ mod tests {
             "README.md",
             ".gitignore",
             ".cargo/config.toml",
+            "pyproject.toml",
+            "python/__init__.py",
             "src/lib.rs",
             "vendor/sdk/src/lib.rs",
             "vendor/turn/src/stream/finish.rs",

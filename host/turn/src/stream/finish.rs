@@ -34,6 +34,7 @@ impl Stream {
                 .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
         }
         self.router.ledger.finish_draft(reason == FinishReason::Stop, out);
+        self.router.ledger.tell_dropped(out);
         out.routed(Route::Drop, &self.aside_text);
         if self.failed.is_none() && reason == FinishReason::Stop {
             self.failed = self.router.ledger.items.calls().cut_off.clone();

@@ -7,15 +7,22 @@ use contract::Trim;
 
 const DRAFT: &str = "<c>weather:{\"a\": 1}</c>";
 
-/// Routes of a turn that is cut into pieces of `size` bytes, those of equal neighbours as one.
+fn showing() -> TurnSettings {
+    TurnSettings { shows_routes: true, ..settings() }
+}
+
+/// Routes of a turn of the format of `tags` that is cut into pieces of `size` bytes.
 fn routes(output: &str, size: usize) -> Vec<(Route, String)> {
-    let (mut turn, mut out) = (
-        tagged_with(2, false, true, TurnSettings { shows_routes: true, ..settings() }),
-        TurnEvents::default(),
-    );
-    let _ = turn.replay(&[text("<r>")], &mut out);
-    for piece in output.as_bytes().chunks(size) {
-        let _ = turn.step(&[token(str::from_utf8(piece).unwrap())], &mut out);
+    let mut turn = tagged_with(2, false, true, showing());
+    let _ = turn.replay(&[text("<r>")], &mut TurnEvents::default());
+    routes_of(turn, output.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap()))
+}
+
+/// Routes of a turn that gets these pieces, those of equal neighbours as one.
+fn routes_of<'a>(mut turn: Turn, pieces: impl IntoIterator<Item = &'a str>) -> Vec<(Route, String)> {
+    let mut out = TurnEvents::default();
+    for piece in pieces {
+        let _ = turn.step(&[token(piece)], &mut out);
     }
     let _ = turn.finish(FinishReason::Stop, None, &mut out);
     let mut routes: Vec<(Route, String)> = Vec::new();
@@ -61,6 +68,27 @@ fn a_call_inside_reasoning_is_told_as_what_it_turned_out_to_be() {
             (Route::Drop, "</c>"),
         ],
     );
+}
+
+#[test]
+fn markup_that_was_dropped_before_a_call_inside_reasoning_is_told_with_it() {
+    let pieces = ["So ", "[c]weather:", "{}", "[/c]", "[/r]", "Hi."];
+    let steps = || {
+        [
+            vec![bytes(Route::Reasoning, 3)],
+            vec![bytes(Route::Drop, 11)],
+            vec![call("weather"), bytes(Route::Arguments, 2)],
+            vec![bytes(Route::Drop, 4), Op::Close],
+            vec![bytes(Route::Reasoning, 4), Op::Close],
+            vec![bytes(Route::Content, 3)],
+        ]
+        .map(Step::Ops)
+    };
+    let told = routes_of(scripted(showing(), steps()), pieces);
+    let draft = "So [c]weather:{}[/c][/r]".to_owned();
+    assert_eq!(told, [(Route::Reasoning, draft), (Route::Content, "Hi.".to_owned())]);
+    let told = routes_of(scripted(showing(), steps()), pieces[..2].iter().copied());
+    assert_eq!(told, [(Route::Reasoning, "So ".to_owned()), (Route::Drop, "[c]weather:".to_owned())]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from . import _native
@@ -23,9 +23,22 @@ def _find(parser: str | os.PathLike[str] | bytes) -> tuple[str, bytes | None]:
     if not isinstance(parser, str) or os.sep in path or path.endswith((".wasm", ".json")):
         return os.path.abspath(path), None
     for entry in entry_points(group=GROUP, name=path):
-        found = entry.load()
-        return (path, found) if isinstance(found, bytes) else (os.path.abspath(os.fspath(found)), None)
+        return _brought(entry)
     return path, None
+
+
+def _brought(entry: EntryPoint) -> tuple[str, bytes | None]:
+    """What an installed package brings, as `_find` says it."""
+    said = f"parser {entry.name}: the entry point {entry.value} of package {entry.dist.name if entry.dist else '(unknown)'}"
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise _native.ParserError(f"{said} can't be loaded: {error}") from error
+    if isinstance(found, bytes):
+        return entry.name, found
+    if isinstance(found, (str, os.PathLike)):
+        return os.path.abspath(os.fspath(found)), None
+    raise _native.ParserError(f"{said} is a {type(found).__name__}: it has to be a file's path, or a component's bytes")
 
 
 def names() -> list[str]:

@@ -7,6 +7,23 @@ _Status = Literal["in_progress", "completed", "incomplete"]
 _Phase = Literal["commentary", "final"]
 _End = Literal["completed", "max_output_tokens", "cancelled", "failed"]
 
+__all__ = [
+    "AlignmentError",
+    "BoundParser",
+    "Delta",
+    "Item",
+    "Parser",
+    "ParserError",
+    "StartValues",
+    "Stream",
+    "TABLE_OPTION",
+    "TABLE_PARSER",
+    "Turn",
+    "load",
+    "names",
+    "test",
+]
+
 TABLE_PARSER: str
 TABLE_OPTION: str
 
@@ -87,6 +104,9 @@ class Stream:
         """
     def finish(self, reason: Literal["stop", "length", "cancelled"] = ..., ended_by: int | None = ...) -> list[Delta]:
         """Ends the turn: all items are closed. `ended_by` is the token that ended it, if `push` wasn't given it."""
+    def take_remainder(self) -> str:
+        """Takes what came since the last call of the text that is no reasoning, as the model wrote it, markup included: a second parser of the same
+        format, started with the same prompt, makes the same messages and calls of it. Empty unless the stream was started with `remainder=True`."""
     @property
     def end(self) -> _End | None:
         """How the turn ended; `None` before `finish`."""
@@ -105,7 +125,9 @@ class Stream:
 
 @final
 class StartValues:
-    def __new__(cls, tools: list[tuple[str, bool, str]] | None, prompt: str, calls: str, options: list[tuple[str, str]]) -> StartValues: ...
+    def __new__(
+        cls, tools: list[tuple[str, bool, str]] | None, prompt: str, calls: str, options: list[tuple[str, str]], remainder: bool = False
+    ) -> StartValues: ...
 
 @final
 class BoundParser:

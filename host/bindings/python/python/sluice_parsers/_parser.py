@@ -59,14 +59,16 @@ def tool_values(tool: Any) -> tuple[str, bool, str]:
     return name, kind == "custom", json.dumps(schema)
 
 
-def _start_values(tools: Tools, prompt: str, calls: Calls, options: Mapping[str, str] | None) -> _native.StartValues:
+def _start_values(
+    tools: Tools, prompt: str, calls: Calls, options: Mapping[str, str] | None, remainder: bool = False
+) -> _native.StartValues:
     if isinstance(tools, str):
         if tools != "any":
             raise ValueError(f"tools={tools!r}: it is a list of tools, or \"any\"")
         declared = None
     else:
         declared = [tool_values(tool) for tool in tools]
-    return _native.StartValues(declared, prompt, calls, list((options or {}).items()))
+    return _native.StartValues(declared, prompt, calls, list((options or {}).items()), remainder)
 
 
 class Bound:
@@ -84,15 +86,17 @@ class Bound:
         prompt: str = "",
         calls: Calls = "any",
         options: Mapping[str, str] | None = None,
+        remainder: bool = False,
     ) -> _native.Stream:
         """Starts a stream. `prompt` is what the chat template wrote of the model's turn (`add_generation_prompt`), such as
         `<|im_start|>assistant\\n<think>\\n`: without it, reasoning that the template opened is read as a message. `tools` are those of the request,
         as Chat Completions, Responses or Messages write them; without tools what looks like a call is text. `"any"` reads calls of whatever name, for
-        output whose request isn't known, in formats that have a markup for calls.
+        output whose request isn't known, in formats that have a markup for calls. With `remainder` the stream also tells its text without the
+        reasoning (`Stream.take_remainder`).
 
         Raises `ParserError` if the parser refuses the request.
         """
-        return self._native.start_stream(_start_values(tools, prompt, calls, options))
+        return self._native.start_stream(_start_values(tools, prompt, calls, options, remainder))
 
     def parse(
         self,

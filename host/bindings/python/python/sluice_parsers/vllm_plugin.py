@@ -1,7 +1,7 @@
 """Parsers in vLLM: `--tool-call-parser sluice-qwen3 --enable-auto-tool-choice --reasoning-parser sluice-qwen3` has both read by one parser.
 
 vLLM calls `register` at its start (entry point `vllm.general_plugins`). Each parser that `sluice_parsers.names()` lists has the prefix `sluice-`.
-Written for vLLM 0.33. What stays vLLM's: gpt-oss, which it reads itself whatever is named, and forced calls (`tool_choice` `required` or a name), which are
+Written for vLLM 0.32 and 0.33. What stays vLLM's: gpt-oss, which it reads itself whatever is named, and forced calls (`tool_choice` `required` or a name), which are
 read as any others, and not forced.
 """
 
@@ -13,15 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import Bound, Delta, Stream, load, names
+from ._turns import PREFIX, Turns, raise_fault
 
 if TYPE_CHECKING:
     from vllm.entrypoints.generate.base.protocol import DeltaMessage, FunctionCall
     from vllm.parser.abstract_parser import Parser
     from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
 
-PREFIX = "sluice-"
-#: How many tokens of a prompt's end are looked at: more than a chat template writes of the model's turn.
-TAIL = 64
 logger = logging.getLogger("vllm.sluice_parsers")
 
 
@@ -33,7 +31,7 @@ def register() -> None:
 
     compose = getattr(ParserManager, "_compose_parser", None)
     if compose is None:
-        logger.error("sluice-parsers is written for vLLM 0.33: its parsers can't be chosen in this one")
+        logger.error("sluice-parsers is written for vLLM 0.32 and 0.33: its parsers can't be chosen in this one")
         return
     if getattr(compose, "is_sluice", False):
         return
@@ -45,7 +43,8 @@ def register() -> None:
     def ours_or_theirs(tool_parser_name: str | None, reasoning_parser_name: str | None, **others: Any) -> type[Parser] | None:
         chosen = {name for name in (tool_parser_name, reasoning_parser_name) if name}
         if not any(name.startswith(PREFIX) for name in chosen) or others.get("is_harmony"):
-            return compose(tool_parser_name=tool_parser_name, reasoning_parser_name=reasoning_parser_name, **others)
+            theirs: type[Parser] | None = compose(tool_parser_name=tool_parser_name, reasoning_parser_name=reasoning_parser_name, **others)
+            return theirs
         if len(chosen) > 1:
             raise TypeError(
                 f"--reasoning-parser {reasoning_parser_name} and --tool-call-parser {tool_parser_name} cannot be combined: a parser of Sluice reads both"
@@ -61,42 +60,6 @@ def register() -> None:
 def _bound(name: str, tokenizer: Any) -> Bound:
     """A parser bound to a tokenizer, which vLLM keeps as long as it runs."""
     return load(name).bind(tokenizer)
-
-
-class Turns:
-    """Where the model's turn begins in prompts, and whether they leave its reasoning open."""
-
-    def __init__(self, name: str, tokenizer: Any, arguments: Mapping[str, Any]) -> None:
-        self.bound, self._tokenizer, self._arguments = _bound(name, tokenizer), tokenizer, arguments
-
-    def text(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
-
-    @functools.cached_property
-    def opening(self) -> str:
-        """What the chat template writes of the model's turn, with the arguments of this request."""
-        asked = [{"role": "user", "content": "."}]
-        try:
-            bare, opened = (
-                self._tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=opens, **self._arguments)
-                for opens in (False, True)
-            )
-        except Exception:  # noqa: BLE001, a template may raise anything, and there may be none
-            return ""
-        return opened.removeprefix(bare) if opened.startswith(bare) else ""
-
-    def written(self, prompt_ids: Sequence[int]) -> str:
-        """The end of a prompt that belongs to the model's turn: what the template writes, else what stands behind the last end of a turn."""
-        tail = self.text(prompt_ids[-TAIL:])
-        if self.opening and tail.endswith(self.opening):
-            return self.opening
-        ends = [tail.rfind(stop) + len(stop) for stop in self.bound.parser.stop_markers if stop in tail]
-        return tail[max(ends, default=0) :]
-
-    def is_reasoning_over(self, prompt_ids: Sequence[int]) -> bool:
-        """Whether text that follows the prompt is no reasoning."""
-        items = self.bound.parse(".", prompt=self.written(prompt_ids)).items
-        return not items or items[0].kind != "reasoning"
 
 
 def _arguments(named: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -117,7 +80,7 @@ def reasoner_class(name: str) -> type[ReasoningParser]:
 
         def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
             super().__init__(tokenizer, *args, **kwargs)
-            self._turns = Turns(name, tokenizer, _arguments(kwargs))
+            self._turns = Turns(_bound(name, tokenizer), tokenizer, _arguments(kwargs))
 
         @property
         def reasoning_end_str(self) -> str | None:
@@ -150,7 +113,7 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
 
         def __init__(self, tokenizer: Any, tools: list[Any] | None = None, *args: Any, **kwargs: Any) -> None:
             super().__init__(tokenizer, tools, *args, **kwargs)
-            self._turns, self._tools = Turns(name, tokenizer, _arguments(kwargs)), tools
+            self._turns, self._tools = Turns(_bound(name, tokenizer), tokenizer, _arguments(kwargs)), tools
             self._bound = self._turns.bound
             self._prompt: str | None = None
             self._stream: Stream | None = None
@@ -187,6 +150,7 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             self, model_output: str, request: Any, enable_auto_tools: bool = False, model_output_token_ids: Sequence[int] = ()
         ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
             turn = self._bound.parse(model_output, model_output_token_ids or None, **self._started(request))
+            raise_fault(turn)
             said = {kind: [item.text for item in turn.items if item.kind == kind] for kind in ("reasoning", "message")}
             made = [FunctionCall(name=item.name, arguments=item.text) for item in turn.items if item.kind == "tool_call"]
             reasoning, content = _joined(said["reasoning"]), _joined(said["message"])
@@ -210,6 +174,7 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             deltas = self._stream.push(delta_text, list(delta_token_ids))
             if finished:
                 deltas += self._stream.finish()
+                raise_fault(self._stream)
             return self._message(deltas, request)
 
         def _message(self, deltas: list[Delta], request: Any) -> DeltaMessage | None:

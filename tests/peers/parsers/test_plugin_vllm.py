@@ -1,7 +1,10 @@
-"""Sluice's parsers in vLLM: chosen by its manager, fed as its serving layer feeds them. `test_plugin.py VLLM`, the folder of its sources."""
+"""Sluice's parsers in vLLM: chosen by its manager, fed as its serving layer feeds them. `test_plugin_vllm.py VLLM`, the folder of its sources."""
+import gc
+import importlib.util
 import pathlib
 import sys
 import unittest
+import weakref
 
 import read_vllm
 
@@ -72,6 +75,18 @@ class Plugin(unittest.TestCase):
             parsers = [self.parser() for _ in range(4)]
             self.assertEqual([self.streamed(parser, size) for parser in parsers], [read] * 4, size)
 
+    def test_requests_that_are_given_up_leave_nothing(self):
+        given_up = []
+        for at in range(50):
+            parser = self.parser()
+            for id in self.output[: at % len(self.output)]:
+                parser.parse_delta(self.tokenizer.decode([id], skip_special_tokens=False), [id], self.request(), self.prompt, finished=False)
+            given_up.append(weakref.ref(parser))
+        del parser
+        gc.collect()
+        self.assertEqual([parser for parser in given_up if parser() is not None], [])
+        self.assertEqual(self.streamed(self.parser(), 3)[0], "Hm.")
+
     def test_what_was_not_chosen_stays_text(self):
         reasoning, content, calls = self.whole(self.parser(tool=None))
         self.assertEqual((reasoning, calls), ("Hm.", []))
@@ -92,6 +107,15 @@ class Plugin(unittest.TestCase):
         self.assertTrue(reasoner.is_reasoning_end_streaming(self.prompt + self.reader.ids("Hm.</think>") + step, step))
         self.assertFalse(reasoner.is_reasoning_end_streaming(self.prompt + self.reader.ids("Hm.") + step, step))
         self.assertEqual(self.parser().count_reasoning_tokens(self.output), len(self.reader.ids("Hm.")))
+
+    @unittest.skipUnless(importlib.util.find_spec("my_model_parser"), "needs the wheel that host/bindings/python/vendor.sh makes")
+    def test_a_vendors_parser_is_chosen_by_its_name(self):
+        text = "<think>Hm.</think>I look.\n<tool_call>" + CALL + "</tool_call>"
+        name = "sluice-my-model"
+        parser = self.reader.manager.get_parser(name, name, enable_auto_tools=True, tokenizer=self.tokenizer)(self.tokenizer, self.request().tools)
+        parser.set_prompt_token_ids(self.reader.ids(ASKED))
+        reasoning, content, calls = parser.parse(text, self.request(), True, self.reader.ids(text))
+        self.assertEqual((reasoning, content, [(call.name, call.arguments) for call in calls]), ("Hm.", "I look.", [("f", '{"s": "x"}')]))
 
     def test_two_parsers_are_refused_and_vllms_own_are_made_as_before(self):
         for tool, reasoning in ((NAME, "qwen3"), ("hermes", NAME), (NAME, "sluice-glm")):
