@@ -25,7 +25,7 @@ async fn set_clock_ends_nothing_running_and_mixes_no_pages() {
     let mut setup = Setup::replay(folder.path(), &rules);
     setup.store = Some(store.clone());
     setup.limits.http.grace = std::time::Duration::from_millis(100);
-    let served = store::Served { models: vec!["qwen3-tiny".to_owned()], version: 1 };
+    let ours = store::Served { models: vec!["qwen3-tiny".to_owned()], version: 1 };
     let server = TestServer::start(setup).await;
     let address = server.address;
     let respond = async |input: &str, more: Value| {
@@ -41,7 +41,7 @@ async fn set_clock_ends_nothing_running_and_mixes_no_pages() {
     for date in [now + HOUR, now - HOUR, now + 20 * DAY, now - 9 * DAY, now] {
         clock.set(date);
         // Its server would take over and fail what it thinks lost.
-        assert!(store.sweep().await.unwrap().is_empty() && store.claim(&served).await.unwrap().is_none());
+        assert!(store.sweep().await.unwrap().is_empty() && store.claim(&ours).await.unwrap().is_none());
         parent = respond("2+2?", json!({ "previous_response_id": parent["id"] })).await;
         let messages = json!([{ "role": "user", "content": "2+2?" }]);
         let chat = json!({ "model": "qwen3-tiny", "messages": messages, "store": true });
