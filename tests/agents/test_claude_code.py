@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-CLAUDE = pathlib.Path(__file__).resolve().parent / "claude-code/node_modules/.bin/claude"
+HERE = pathlib.Path(__file__).resolve().parent
+CLAUDE = HERE / "claude-code/node_modules/.bin/claude"
 
 
 @pytest.fixture
@@ -16,8 +17,8 @@ def claude(tmp_path, model):
     home.mkdir()
     work.mkdir()
 
-    def run(proxy, prompt):
-        command = [CLAUDE, "-p", prompt, "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"]
+    def run(proxy, prompt, *switches, **variables):
+        command = [CLAUDE, "-p", prompt, "--output-format", "stream-json", "--verbose", *switches]
         models = {f"ANTHROPIC_{name}": model for name in ("MODEL", "DEFAULT_HAIKU_MODEL", "SMALL_FAST_MODEL")}
         environment = {
             "PATH": os.environ["PATH"],
@@ -26,6 +27,7 @@ def claude(tmp_path, model):
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             **models,
+            **variables,
         }
         done = subprocess.run(
             command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180
@@ -44,7 +46,7 @@ def blocks(messages, kind):
 
 def test_a_shell_turn(proxied, claude):
     proxy = proxied()
-    shown, work = claude(proxy, "Note the date with the shell.")
+    shown, work = claude(proxy, "Note the date with the shell.", "--allowedTools", "Bash")
     assert (work / "note.txt").read_text() == "noted\n"
     assert (shown[-1]["subtype"], shown[-1]["result"]) == ("success", "The note is written.")
     spoken = [line["message"] for line in shown if line["type"] in ("assistant", "user")]
