@@ -37,6 +37,7 @@ ways = {
     "client": (OpenAIResponsesModel(MODEL, provider=provider, profile=searches), "keywords"),
     "function": (OpenAIChatModel(MODEL, provider=provider), "keywords"),
 }
-model, strategy = ways[sys.stdin.read().strip()]
+way = sys.stdin.read().strip()
+model, strategy = ways[way]
 agent = Agent(model, tools=tools, capabilities=[ToolSearch(strategy=strategy)])
-print(json.dumps({"text": agent.run_sync("What is 2 and 3?").output, "called": called}))
+print(json.dumps({"text": agent.run_sync(f"What is 2 and 3? Search by the {way}.").output, "called": called}))

@@ -82,7 +82,8 @@ async fn a_search_finds_tools_and_leaves_the_prompt_before_it_alone() {
     let kinds = ["reasoning", "tool_search_call", "tool_search_output", "reasoning", "function_call"];
     assert_eq!(types(&response), kinds);
     let [search, found, call] = [1, 2, 4].map(|index| &response["output"][index]);
-    assert_eq!((&search["arguments"]["query"], &search["call_id"]), (&json!("send a mail"), &Value::Null));
+    assert_eq!(search["arguments"], json!({ "query": "send a mail", "paths": ["mail"] }));
+    assert_eq!(search["call_id"], Value::Null);
     assert_eq!(found["tools"][0]["tools"][0]["name"], "send");
     assert_eq!((&call["namespace"], &call["name"]), (&json!("mail"), &json!("send")));
     let [first, second] = prompts(&response)[..] else { panic!("two turns") };

@@ -237,7 +237,7 @@ fn arguments_of_a_search_that_are_no_object_stay_what_the_model_wrote() {
         let event = ServerEvent::Searched { arguments: arguments.to_owned(), found: Vec::new() };
         output_of(&[server(event)], &TurnEnd::Completed).1["output"].clone()
     };
-    assert_eq!(searched(r#"{"query":"mail"}"#)[0]["arguments"], json!({ "query": "mail" }));
+    assert_eq!(searched(r#"{"query":"mail"}"#)[0]["arguments"], json!({ "query": "mail", "paths": [] }));
     for arguments in ["mail", "[1]", r#"{"query": 1e999}"#, ""] {
         let items = searched(arguments);
         assert_eq!(items[0]["arguments"], arguments);

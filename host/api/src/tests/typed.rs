@@ -251,9 +251,9 @@ fn a_search_that_the_server_ran_is_read_without_ids() {
     let tools = json!([{ "type": "tool_search" }]);
     let input = json!([
         { "role": "user", "content": "q" },
-        { "type": "tool_search_call", "call_id": null, "execution": "server", "arguments": { "query": "a" } },
+        { "type": "tool_search_call", "call_id": null, "execution": "server", "arguments": { "query": "a", "paths": [] } },
         { "type": "tool_search_output", "call_id": null, "execution": "server", "tools": [] },
-        { "type": "tool_search_call", "call_id": null, "execution": "server", "arguments": { "query": "b" } },
+        { "type": "tool_search_call", "call_id": null, "execution": "server", "arguments": { "paths": ["f0"] } },
         { "type": "tool_search_output", "call_id": null, "execution": "server", "tools": functions(1) },
     ]);
     let messages = job(&body(&tools, &json!({ "input": input }))).conversation.messages;
@@ -261,4 +261,8 @@ fn a_search_that_the_server_ran_is_read_without_ids() {
     let results: Vec<String> = results.map(|message| message.content.joined().to_owned()).collect();
     assert_eq!(results.len(), 2);
     assert!(results[1].contains("f0"), "{results:?}");
+    // The model sees what it wrote, where the client kept that.
+    let calls = messages.iter().flat_map(|message| &message.tool_calls);
+    let arguments: Vec<&str> = calls.map(|call| call.arguments.as_str()).collect();
+    assert_eq!(arguments, [r#"{"query":"a"}"#, r#"{"paths":["f0"]}"#]);
 }

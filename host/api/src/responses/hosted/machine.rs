@@ -10,6 +10,7 @@ use crate::event_buffer::EventBuffer;
 use crate::ids::Ids;
 use crate::responses::events::{self, At, ItemProgress, SequenceNumbers};
 use crate::responses::items::{Item, Status};
+use crate::responses::typed::PATHS;
 use crate::responses::typed::items::{Execution, TypedItem};
 use mcp::McpTool;
 use serde_json::Value;
@@ -243,9 +244,14 @@ fn searched(arguments: &str, found: &[String], out: &mut OutputSink<'_>) {
     let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
     // Arguments that are no object stay what the model wrote, and can be read back.
     let object = |text: &str| serde_json::from_str(text).map_or_else(|_| Value::from(text), Value::Object);
-    let (id, arguments) = (out.ids.next("tsc_"), object(arguments));
+    let tools: Vec<Value> = found.iter().map(|tool| json(tool)).collect();
+    let mut arguments = object(arguments);
+    if let Value::Object(arguments) = &mut arguments {
+        arguments.insert(PATHS.to_owned(), tools.iter().map(|tool| tool["name"].clone()).collect());
+    }
+    let id = out.ids.next("tsc_");
     out.whole(TypedItem::ToolSearchCall { id, status, call_id: call_id.clone(), execution, arguments });
-    let (id, tools) = (out.ids.next("tso_"), found.iter().map(|tool| json(tool)).collect());
+    let id = out.ids.next("tso_");
     out.whole(TypedItem::ToolSearchOutput { id, status, call_id, execution, tools });
 }
 

@@ -1,7 +1,7 @@
 //! Reader of the items of earlier calls of typed tools: the model sees each call as it would write
 //! it, and its result as text.
 
-use super::TypedTool;
+use super::{PATHS, TypedTool};
 use crate::agent::NOTHING_FOUND;
 use crate::error::ApiError;
 use crate::json::{Field, JsonObject, List, Required, Value};
@@ -25,9 +25,20 @@ pub(in crate::responses) fn arguments(tool: TypedTool, item: JsonObject<'_>) -> 
         TypedTool::ApplyPatch => Ok(item.require(OPERATION)?.to_json().into_string()),
         TypedTool::ToolSearch => match item.require(SEARCH_ARGUMENTS)? {
             Value::String(text) => Ok(text.get().to_owned()),
+            arguments @ Value::Object(_) => {
+                Ok(without_paths(JsonObject::new(arguments, item.at(SEARCH_ARGUMENTS))?))
+            }
             arguments => Ok(arguments.to_json().into_string()),
         },
     }
+}
+
+/// What the model wrote of a search's arguments, if anything.
+fn without_paths(arguments: JsonObject<'_>) -> String {
+    let own = |(name, _): &(&str, Value<'_>)| *name != PATHS;
+    let written: Vec<_> = arguments.fields().filter(own).collect();
+    let shown = if written.is_empty() { arguments.fields().collect() } else { written };
+    raw::object(shown.into_iter().map(|(name, value)| (name, value.to_json()))).into_string()
 }
 
 /// The fields that say something, without the action's type: `env` is always there.

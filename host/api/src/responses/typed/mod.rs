@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 
 use crate::agent::SEARCH;
 
+/// Argument in which a search that the server ran names what it found, beside what the model wrote:
+/// OpenAI's clients look for it.
+pub(super) const PATHS: &str = "paths";
+
 /// A tool of this kind. In a request there is at most one of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypedTool {
