@@ -1,18 +1,17 @@
-"""Claude Code with a budget for its thinking and the sixty tools of a server: the budget comes with each request, and one tool is called."""
+"""Claude Code with sixty tools of a server, which it doesn't show before they are searched: one is found and called. Its thinking has no budget of tokens any more, but an effort."""
 import json
 import sys
 
 from test_claude_code import HERE, blocks, claude  # noqa: F401
 from turns import call, said, scripted
 
-BUDGET = 4000
-
 
 def rules(form):
-    adds = {"tool_declared": "mcp__many__add"}
+    searches = {"tool_results": 0, "tool_declared": "ToolSearch"}
     return [
-        {"when": adds | {"tool_results": 0}, "text": call(form, "mcp__many__add", {"a": 2, "b": 3})},
-        {"when": adds | {"tool_results": 1, "contains": "The sum is 5."}, "text": said(form, "It is five.")},
+        {"when": searches, "text": call(form, "ToolSearch", {"query": "select:mcp__many__add", "max_results": 1})},
+        {"when": {"tool_results": 1, "last_role": "tool"}, "text": call(form, "mcp__many__add", {"a": 2, "b": 3})},
+        {"when": {"tool_results": 2, "contains": "The sum is 5."}, "text": said(form, "It is five.")},
         {"text": said(form, "A sum.")},
     ]
 
@@ -20,21 +19,23 @@ def rules(form):
 served = scripted(rules)
 
 
-def test_a_tool_of_a_server_is_called_within_the_budget(proxied, claude, tmp_path):  # noqa: F811
+def test_a_deferred_tool_is_found_and_called_with_little_effort(proxied, claude, tmp_path):  # noqa: F811
     proxy = proxied()
     config = tmp_path / "mcp.json"
     server = {"command": sys.executable, "args": [str(HERE / "codex/many_tools.py")]}
     config.write_text(json.dumps({"mcpServers": {"many": server}}))
     switches = ["--mcp-config", str(config), "--strict-mcp-config", "--allowedTools", "mcp__many__add"]
-    shown, _ = claude(proxy, "What is 2 and 3?", *switches, MAX_THINKING_TOKENS=str(BUDGET))
+    shown, _ = claude(proxy, "What is 2 and 3?", *switches, "--effort", "low")
     assert (shown[-1]["subtype"], shown[-1]["result"]) == ("success", "It is five.")
-    asked = [exchange for exchange in proxy.exchanges if exchange.request and exchange.request.get("tools")]
     assert all(exchange.status == 200 for exchange in proxy.exchanges), proxy.exchanges
-    turns = [exchange for exchange in asked if any(tool["name"] == "mcp__many__add" for tool in exchange.request["tools"])]
-    assert len(turns) == 2 and {exchange.request["thinking"]["budget_tokens"] for exchange in turns} == {BUDGET}
-    [called] = blocks(turns[1].request["messages"], "tool_use")
-    [result] = blocks(turns[1].request["messages"], "tool_result")
+    turns = [exchange.request for exchange in proxy.exchanges if exchange.request and exchange.request.get("tools")]
+    assert {turn["thinking"]["type"] for turn in turns} == {"adaptive"}
+    assert {turn["output_config"]["effort"] for turn in turns} == {"low"}
+    declared = [sorted(tool["name"] for tool in turn["tools"] if tool["name"].startswith("mcp__")) for turn in turns]
+    assert declared == [[], ["mcp__many__add"], ["mcp__many__add"]]
+    called = blocks(turns[-1]["messages"], "tool_use")[-1]
+    results = {block["tool_use_id"]: block for block in blocks(turns[-1]["messages"], "tool_result")}
     assert (called["name"], called["input"]) == ("mcp__many__add", {"a": 2, "b": 3})
-    assert called["id"] == result["tool_use_id"] and "The sum is 5." in json.dumps(result["content"])
-    # The thought comes back with its signature.
-    assert blocks(turns[1].request["messages"], "thinking")
+    assert "The sum is 5." in json.dumps(results[called["id"]]["content"])
+    # The thoughts come back with their signatures.
+    assert all(block["signature"] for block in blocks(turns[-1]["messages"], "thinking"))
