@@ -18,6 +18,10 @@ use seeded::SplitMix64;
 /// Number of ways in which each output is cut.
 pub const CUTS: u64 = 6;
 
+/// Components that fail when they are asked about text.
+pub const FAILING: [&str; 7] =
+    ["trap_in_text", "loop_in_text", "deep_recursion", "memory_bomb", "bad_op", "bad_route", "fault_in_text"];
+
 /// A component that the project's `guests` wrote.
 ///
 /// # Panics

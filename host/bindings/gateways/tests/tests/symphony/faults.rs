@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gateway_tests::guest;
+use gateway_tests::{FAILING, guest};
 use sluice_symphony::{Reader, SluiceParser};
 use symphony::{EngineFinish, Event, Events, Input, MalformedReason, ParseError, Parser};
 
@@ -32,15 +32,7 @@ fn gives_back(parser: &mut SluiceParser, text: &str, fails: bool) {
 #[test]
 fn a_parser_that_fails_gives_its_text_back_at_the_end() {
     let prompt = Input::Prompt { token_ids: &[], text: "" };
-    for name in [
-        "trap_in_text",
-        "loop_in_text",
-        "deep_recursion",
-        "memory_bomb",
-        "bad_op",
-        "bad_route",
-        "fault_in_text",
-    ] {
+    for name in FAILING {
         let (mut failing, mut out) = (parser(name), Events::new());
         failing.feed(prompt.clone(), &mut out).expect(name);
         let failed = failing.feed(delta("abc"), &mut out);
