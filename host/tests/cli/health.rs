@@ -75,12 +75,17 @@ fn a_server_with_tls_is_asked_by_https_and_shows_a_new_certificate_after_a_hangu
 fn certificates_that_cannot_be_used_are_named() {
     let files = ["certificate", "key", "ca"].map(|name| text(&certificate("", name)).to_owned());
     let [chain, key, ca] = files.each_ref().map(String::as_str);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let pipe = folder.path().join("chain.pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
     for (arguments, said) in [
         (["--tls-cert", chain, "--tls-key", "none.pem"], "--tls-key none.pem: No such file"),
         (["--tls-cert", "none.pem", "--tls-key", key], "--tls-cert none.pem: No such file"),
         (["--tls-cert", key, "--tls-key", key], "it holds no certificate: expected PEM"),
         (["--tls-cert", chain, "--tls-key", chain], "no private key in PEM"),
         (["--tls-cert", ca, "--tls-key", key], "not the key of"),
+        (["--tls-cert", "/dev/zero", "--tls-key", key], "--tls-cert /dev/zero: "),
+        (["--tls-cert", text(&pipe), "--tls-key", key], "chain.pipe: "),
     ] {
         let (error, status) = refused(serve(&arguments));
         assert!(error.contains(said) && status == 1, "{arguments:?}: {error}");

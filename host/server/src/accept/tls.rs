@@ -32,13 +32,15 @@ impl Identity {
     /// Reads a chain of certificates, the server's own first, and its key; both in PEM.
     ///
     /// # Errors
-    /// A file can't be read or has something else, or the key is that of another certificate.
+    /// A file can't be read, is no regular file or has something else, or the key is that of another certificate.
     pub fn read(certificates: &Path, key: &Path) -> Result<Self, IdentityError> {
         let refused = |file: &Path, reason: &dyn fmt::Display| IdentityError {
             file: file.to_owned(),
             reason: reason.to_string(),
         };
-        let pem = |file: &Path| bounded::text(file, SETTINGS_BYTES).map_err(|error| refused(file, &error));
+        // A pipe would be waited for, where a running server reads it again.
+        let pem =
+            |file: &Path| bounded::regular_text(file, SETTINGS_BYTES).map_err(|error| refused(file, &error));
         let chain: Result<Vec<_>, _> =
             CertificateDer::pem_slice_iter(pem(certificates)?.as_bytes()).collect();
         let chain =
