@@ -13,6 +13,7 @@ mod error;
 mod limits;
 mod records;
 mod reply;
+mod sql;
 mod sqlite;
 mod store;
 mod types;

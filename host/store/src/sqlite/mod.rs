@@ -1,35 +1,22 @@
 //! The store on SQLite: one writer's thread with grouped commits, readers with connections of their
 //! own. In memory, the writer reads, too.
 
-mod background;
-mod check;
-mod completions;
-mod context;
-mod conversations;
-mod evict;
-mod garbage;
-mod named;
+mod connection;
 mod open;
 mod open_file;
 mod queue;
-mod read;
-mod repeat;
-mod responses;
-mod row;
-mod served;
-mod session;
-mod transactions;
 
-use std::cell::{Cell, RefCell};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use crate::sql::session::Session;
+use crate::sql::transactions::{Calls, Scope, Tables};
 use crate::{Bounds, Evicted, OpenCause, OpenError, TimeSource};
 use open::Locks;
 use open_file::OpenFile;
-use queue::Queue;
-use session::Session;
+use queue::{Connected, Queue};
 
 pub use open::{SchemaVersions, backup, is_in_use};
 
@@ -114,6 +101,45 @@ impl Sqlite {
     }
 }
 
+/// The queues of an open database, and the host that calls.
+#[derive(Clone)]
+pub struct Queues {
+    host: Arc<str>,
+    writer: Arc<Queue>,
+    reader: Arc<Queue>,
+}
+
+impl Tables for Sqlite {
+    type Calls = Queues;
+
+    fn calls(&self) -> Queues {
+        let Opened { writer, reader, .. } = &*self.opened;
+        Queues { host: self.host.clone(), writer: writer.clone(), reader: reader.clone() }
+    }
+}
+
+impl Calls for Queues {
+    /// The writer makes one call at a time, so no scope needs a lock, and none is made twice.
+    fn write<T: Send + 'static>(
+        &self,
+        _: Scope,
+        work: impl Fn(&Session) -> crate::Result<T> + Send + 'static,
+    ) -> impl Future<Output = crate::Result<T>> + Send + 'static {
+        let host = self.host.clone();
+        self.writer.clone().call(move |s| {
+            s.host.replace(host);
+            work(s)
+        })
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Session) -> crate::Result<T> + Send + 'static,
+    ) -> impl Future<Output = crate::Result<T>> + Send + 'static {
+        self.reader.clone().call(work)
+    }
+}
+
 impl Opened {
     fn file(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let (locks, file) = open::lock(path)?;
@@ -125,8 +151,9 @@ impl Opened {
         store.reader = Queue::new();
         for _ in 0..READERS {
             let connection = open::reader(&file).map_err(|e| OpenError::sqlite(path.display(), &e))?;
-            let session = store.session(connection, options);
-            store.spawn("store-reader", store.reader.clone(), session, queue::read).map_err(failed)?;
+            store
+                .spawn("store-reader", store.reader.clone(), connection, options, queue::read)
+                .map_err(failed)?;
         }
         Ok(store)
     }
@@ -153,33 +180,26 @@ impl Opened {
             schema,
             evicted: Arc::default(),
         };
-        let session = store.session(connection, options);
-        store.spawn("store-writer", writer, session, queue::write)?;
+        store.spawn("store-writer", writer, connection, options, queue::write)?;
         Ok(store)
-    }
-
-    fn session(&self, connection: rusqlite::Connection, options: &Options) -> Session {
-        Session {
-            connection,
-            file: self.file.clone(),
-            bounds: options.bounds.clone(),
-            clock: options.clock.clone(),
-            moment: Cell::default(),
-            host: RefCell::default(),
-            evicting: Cell::default(),
-            evicted: self.evicted.clone(),
-        }
     }
 
     fn spawn(
         &mut self,
         name: &str,
         queue: Arc<Queue>,
-        session: Session,
-        run: fn(&Queue, &Session),
+        connection: rusqlite::Connection,
+        options: &Options,
+        run: fn(&Queue, &Connected),
     ) -> std::io::Result<()> {
+        let (bounds, clock) = (options.bounds.clone(), options.clock.clone());
+        let (file, evicted) = (self.file.clone(), self.evicted.clone());
         let thread = std::thread::Builder::new().name(name.to_owned());
-        self.threads.push(thread.spawn(move || run(&queue, &session))?);
+        self.threads.push(thread.spawn(move || {
+            let connection = Rc::new(connection);
+            let session = Session::new(Box::new(connection.clone()), bounds, evicted);
+            run(&queue, &Connected { connection, session, clock, file });
+        })?);
         Ok(())
     }
 }
@@ -197,5 +217,31 @@ impl Drop for Opened {
             // runs its program.
             let _ = lock.unlock();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::sql::session::Session;
+    use crate::sql::transactions::{Calls, Scope, Tables};
+    use crate::{Options, Sqlite, TimeSource};
+
+    #[tokio::test]
+    async fn transaction_has_one_moment_however_long_it_takes() {
+        let clock = TimeSource::manual(1000);
+        let store = Sqlite::memory(&Options { clock: clock.clone(), ..Options::default() }).unwrap();
+        let moments = async || {
+            let clock = clock.clone();
+            let work = move |s: &Session| {
+                let before = (s.now(), s.lease_now());
+                clock.advance(Duration::from_secs(1));
+                assert_eq!((s.now(), s.lease_now()), before);
+                Ok(before)
+            };
+            store.calls().write(Scope::Row, work).await.unwrap()
+        };
+        assert_eq!([moments().await, moments().await], [(1000, 0), (2000, 1000)]);
     }
 }

@@ -6,14 +6,19 @@
 //! writer brings what it committed from the write-ahead log into the file.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::garbage;
-use super::session::Session;
-use crate::{Result, StoreError};
+use rusqlite::Connection;
+
+use super::connection::{empty_log, execute, page_bytes};
+use super::open_file::OpenFile;
+use crate::sql::garbage;
+use crate::sql::session::Session;
+use crate::{Result, StoreError, TimeSource};
 
 /// Calls that wait at most; further callers wait for a place.
 const WAITING: usize = 1024;
@@ -64,6 +69,49 @@ impl<T: Send, F: FnOnce(&Session) -> Result<T> + Send> Call for Pending<F, T> {
 struct Calls {
     waiting: VecDeque<Boxed>,
     closed: bool,
+}
+
+/// A thread's connection, and what it looks at before transactions.
+pub(crate) struct Connected {
+    pub(crate) connection: Rc<Connection>,
+    pub(crate) session: Session,
+    pub(crate) clock: TimeSource,
+    /// The database's file; none in memory.
+    pub(crate) file: Option<Arc<OpenFile>>,
+}
+
+impl Connected {
+    /// Begins a transaction with this statement, if the file is still there.
+    fn begin(&self, sql: &str) -> Result<()> {
+        if let Some(file) = &self.file {
+            file.check(|| page_bytes(&self.connection))?;
+        }
+        self.tick();
+        self.execute(sql)
+    }
+
+    /// Takes the clock's time for the transaction that begins.
+    fn tick(&self) {
+        self.session.moment.set(self.clock.moment());
+    }
+
+    fn execute(&self, sql: &str) -> Result<()> {
+        execute(&self.connection, sql)
+    }
+
+    /// Notes what was committed.
+    fn committed(&self) {
+        if let Some(file) = &self.file {
+            file.committed();
+        }
+        self.session.committed();
+    }
+
+    /// Forgets what the transaction under way would have evicted.
+    fn roll_back(&self) {
+        let _ = self.execute("ROLLBACK");
+        self.session.evicting.take();
+    }
 }
 
 /// A bounded queue of calls, shared by callers and threads.
@@ -150,91 +198,88 @@ impl Drop for CloseOnDrop<'_> {
 
 /// The writer's thread. After each commit it removes a piece of garbage, and more while no call
 /// waits.
-pub(crate) fn write(queue: &Queue, session: &Session) {
+pub(crate) fn write(queue: &Queue, thread: &Connected) {
     let _close = CloseOnDrop(queue);
     loop {
-        while collect(session) && !queue.is_waiting() {}
+        while collect(thread) && !queue.is_waiting() {}
         if queue.is_quiet() {
-            session.empty_log();
+            empty_log(&thread.connection);
         }
         let mut calls = queue.take(GROUP);
         if calls.is_empty() {
             return;
         }
         while !calls.is_empty() {
-            commit(session, &mut calls);
+            commit(thread, &mut calls);
         }
     }
 }
 
 /// Removes a piece of garbage in a transaction of its own. Returns false if there is none, or if it
 /// can't be removed now.
-fn collect(session: &Session) -> bool {
-    if !garbage::exists(session).unwrap_or(false) || session.begin("BEGIN IMMEDIATE").is_err() {
+fn collect(thread: &Connected) -> bool {
+    if !garbage::exists(&thread.session).unwrap_or(false) || thread.begin("BEGIN IMMEDIATE").is_err() {
         return false;
     }
-    let collected = garbage::collect(session).and_then(|_| session.execute("COMMIT"));
+    let collected = garbage::collect(&thread.session).and_then(|_| thread.execute("COMMIT"));
     match &collected {
-        Ok(()) => session.committed(),
+        Ok(()) => thread.committed(),
         // The disk fails; whoever writes next is told.
-        Err(_) => drop(session.execute("ROLLBACK")),
+        Err(_) => thread.roll_back(),
     }
     collected.is_ok()
 }
 
 /// A reader's thread: a call sees one state of the database.
-pub(crate) fn read(queue: &Queue, session: &Session) {
+pub(crate) fn read(queue: &Queue, thread: &Connected) {
     let _close = CloseOnDrop(queue);
     loop {
         let Some(mut call) = queue.take(1).pop_front() else { return };
-        let begun = session.begin("BEGIN");
+        let begun = thread.begin("BEGIN");
         if begun.is_ok() {
-            call.run(session);
+            call.run(&thread.session);
             // A transaction that only read has nothing to lose.
-            let _ = session.execute("COMMIT");
+            let _ = thread.execute("COMMIT");
         }
         call.answer(begun.err().as_ref());
     }
 }
 
 /// Makes calls in one commit, as many as its time allows.
-fn commit(session: &Session, calls: &mut VecDeque<Boxed>) {
+fn commit(thread: &Connected, calls: &mut VecDeque<Boxed>) {
     let (start, mut made) = (Instant::now(), Vec::with_capacity(calls.len()));
-    let mut begun = session.begin("BEGIN IMMEDIATE");
+    let mut begun = thread.begin("BEGIN IMMEDIATE");
     while let Some(mut call) = calls.pop_front() {
-        if let Err(error) = begun.clone().and_then(|()| session.execute("SAVEPOINT call")) {
+        if let Err(error) = begun.clone().and_then(|()| thread.execute("SAVEPOINT call")) {
             // Without a transaction, nothing may be written.
             call.answer(Some(&error));
             continue;
         }
-        session.tick();
-        let evicting = session.evicting.get();
-        let kept = call.run(session);
+        thread.tick();
+        let evicting = thread.session.evicting.get();
+        let kept = call.run(&thread.session);
         let end = if kept {
-            session.execute("RELEASE call")
+            thread.execute("RELEASE call")
         } else {
-            session.evicting.set(evicting);
-            session.execute("ROLLBACK TO call").and_then(|()| session.execute("RELEASE call"))
+            thread.session.evicting.set(evicting);
+            thread.execute("ROLLBACK TO call").and_then(|()| thread.execute("RELEASE call"))
         };
         made.push(call);
-        if end.is_err() || session.rolled_back() {
-            // A failing disk makes SQLite roll back the whole transaction.
-            let _ = session.execute("ROLLBACK");
-            session.evicting.take();
+        // A failing disk makes SQLite roll back the whole transaction.
+        if end.is_err() || thread.connection.is_autocommit() {
+            thread.roll_back();
             answer(&mut made, Some(&StoreError::Unavailable("the disk failed during the commit".to_owned())));
-            begun = session.begin("BEGIN IMMEDIATE");
+            begun = thread.begin("BEGIN IMMEDIATE");
         }
         if start.elapsed() >= GROUP_TIME {
             break;
         }
     }
     if begun.is_ok() {
-        let committed = session.execute("COMMIT");
-        if committed.is_ok() {
-            session.committed();
-        } else {
-            let _ = session.execute("ROLLBACK");
-            session.evicting.take();
+        let committed = thread.execute("COMMIT");
+        match &committed {
+            Ok(()) => thread.committed(),
+            Err(_) => thread.roll_back(),
         }
         answer(&mut made, committed.err().as_ref());
     }

@@ -1,7 +1,7 @@
 //! Calls that are made again, since the answer of a commit was lost: what is stored already, just as
 //! it is to be stored, is a success. Invariant: a repeated call writes nothing.
 
-use rusqlite::params;
+use super::database::params;
 
 use super::read::own_items;
 use super::row::{Kind, ResponseRow, status_number};
@@ -41,7 +41,7 @@ pub(crate) fn has_chunks(s: &Session, row: &ResponseRow, first: u64, chunks: &[P
         let stored = s.first(
             "SELECT last, body FROM chunk WHERE response = ? AND first = ?",
             params![row.key, chunk.first],
-            |row| Ok((row.get::<_, u64>(0)?, row.get::<_, Vec<u8>>(1)?)),
+            |row| Ok((row.get::<u64>(0)?, row.get::<Vec<u8>>(1)?)),
         )?;
         if stored.is_none_or(|(last, body)| last != chunk.last || body != chunk.body) {
             return Err(StoreError::Conflict { at: chunk.first });
@@ -85,6 +85,7 @@ pub(crate) fn has_end(
 }
 
 fn body(s: &Session, column: &str, key: i64) -> Result<Vec<u8>> {
-    let body = s.first(&format!("SELECT {column} FROM body WHERE response = ?"), [key], |row| row.get(0))?;
+    let body =
+        s.first(&format!("SELECT {column} FROM body WHERE response = ?"), params![key], |row| row.get(0))?;
     Ok(body.unwrap_or_default())
 }

@@ -1,6 +1,6 @@
 //! Transactions that write responses: create, enqueue, append, finish, delete.
 
-use rusqlite::params;
+use super::database::params;
 
 use super::evict::Debt;
 use super::row::{
@@ -48,8 +48,8 @@ pub(crate) fn enqueue(
     }
     let (key, owner_key) = insert(s, owner, new, Kind::Response, true)?;
     let waiting = s.number(
-        "SELECT COUNT(*) FROM response WHERE owner = ? AND ended IS NULL AND background AND status = 0",
-        [owner_key],
+        "SELECT COUNT(*) FROM response WHERE owner = ? AND ended IS NULL AND background = 1 AND status = 0",
+        params![owner_key],
     )?;
     if waiting > s.bounds.queued {
         return Err(StoreError::QueueFull(s.bounds.queued));
@@ -90,33 +90,37 @@ pub(crate) fn insert(
         Link::Conversation(id) => (None, Some(id)),
     };
     let (status, host, runs, lease) =
-        if background { (QUEUED, None, 0, 0) } else { (RUNNING, Some(s.host()), 1, s.lease_end()) };
-    s.run(
+        if background { (QUEUED, None, 0_u64, 0) } else { (RUNNING, Some(s.host()), 1, s.lease_end()) };
+    let inserted = s.first(
         "INSERT INTO response (owner, id, status, background, parent, parent_id, depth, context, conversation, root, base, created, used, \
          logged, bytes, host, epoch, tries, lease, kind) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13, ?14, ?15, ?15, ?16, ?17)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?4, ?13, ?14, ?15, ?15, ?16, ?17) RETURNING key",
         params![
             owner_key,
             text(&new.id)?,
             status,
             background,
             before.parent,
-            parent_id,
+            parent_id.map(String::as_str),
             before.depth,
             before.context + own,
-            conversation,
+            conversation.map(String::as_str),
             before.root,
             before.base,
             s.now(),
             own_bytes(new),
-            host,
+            host.as_deref(),
             runs,
             lease,
             kind.number(),
         ],
+        |row| row.get(0),
     )?;
-    let key = s.connection.last_insert_rowid();
-    s.run("INSERT INTO body (response, request, result) VALUES (?, ?, x'')", params![key, new.request])?;
+    let key = inserted.ok_or_else(|| StoreError::Unavailable("a new row has no key".to_owned()))?;
+    s.run(
+        "INSERT INTO body (response, request, result) VALUES (?, ?, ?)",
+        params![key, &new.request[..], &[][..]],
+    )?;
     insert_items(s, key, owner_key, 0, 0, &new.input)?;
     if conversation.is_some() {
         s.run("UPDATE conversation SET running = ? WHERE key = ?", params![key, before.root])?;
@@ -139,7 +143,7 @@ fn link(s: &Session, owner: &Owner, link: &Link) -> Result<Before> {
             let turn = ResponseRow::find_turn(s, owner, id)?;
             if turn.children > 0 {
                 let running = "SELECT COUNT(*) FROM response WHERE parent = ? AND ended IS NULL";
-                return Err(StoreError::Continued { running: s.number(running, [turn.key])? > 0 });
+                return Err(StoreError::Continued { running: s.number(running, params![turn.key])? > 0 });
             }
             child_of(s, &turn)?
         }
@@ -199,14 +203,12 @@ fn log_chunks(s: &Session, row: &ResponseRow, status: u64, first: u64, chunks: &
     let Some(last) = chunks.last().filter(|_| first == row.events && row.background) else {
         return Err(StoreError::Sequence { expected: row.events });
     };
-    let mut added = 0;
-    for chunk in chunks {
-        s.run(
-            "INSERT INTO chunk (response, first, last, body) VALUES (?, ?, ?, ?)",
-            params![row.key, chunk.first, chunk.last, chunk.body],
-        )?;
-        added += CHUNK_ROW + chunk.body.len() as u64;
-    }
+    let rows: Vec<_> = chunks
+        .iter()
+        .map(|chunk| params![row.key, chunk.first, chunk.last, &chunk.body[..]].to_vec())
+        .collect();
+    s.run_each("INSERT INTO chunk (response, first, last, body) VALUES (?, ?, ?, ?)", &rows)?;
+    let added: u64 = chunks.iter().map(|chunk| CHUNK_ROW + chunk.body.len() as u64).sum();
     s.run(
         "UPDATE response SET status = ?, events = ?, log_bytes = log_bytes + ? WHERE key = ?",
         params![status, last.last + 1, added, row.key],
@@ -228,7 +230,7 @@ pub(crate) fn add_output(s: &Session, lease: &Lease, first: u64, items: &[Stored
 
 /// Items of a response's output.
 fn output_len(s: &Session, key: i64) -> Result<u64> {
-    s.number("SELECT COUNT(*) FROM item WHERE response = ? AND side = 1", [key])
+    s.number("SELECT COUNT(*) FROM item WHERE response = ? AND side = 1", params![key])
 }
 
 /// Adds items to a response's output, behind the `first` that it has.
@@ -245,11 +247,11 @@ pub(crate) fn finish(
     s: &Session,
     lease: &Lease,
     end: &End,
-    last: Option<(u64, Vec<Packed>)>,
+    last: Option<&(u64, Vec<Packed>)>,
 ) -> Result<Finished> {
     let row = ResponseRow::find_any(s, &lease.owner, &lease.id)?;
     if row.ended.is_some() {
-        let is_repeated = repeat::has_end(s, &row, lease, end, last.as_ref())?;
+        let is_repeated = repeat::has_end(s, &row, lease, end, last)?;
         return Ok(if is_repeated { Finished::Now } else { Finished::Before(read::load(s, row)?) });
     }
     if !row.held_by(lease) {
@@ -260,12 +262,12 @@ pub(crate) fn finish(
         return Ok(Finished::Now);
     }
     if let Some((first, chunks)) = last {
-        log_chunks(s, &row, RUNNING, first, &chunks)?;
+        log_chunks(s, &row, RUNNING, *first, chunks)?;
     }
     let stored = output_len(s, row.key)?;
     let rest = usize::try_from(stored).ok().and_then(|stored| end.output.get(stored..)).unwrap_or_default();
     insert_items(s, row.key, row.owner, 1, stored, rest)?;
-    s.run("UPDATE body SET result = ? WHERE response = ?", params![end.result, row.key])?;
+    s.run("UPDATE body SET result = ? WHERE response = ?", params![&end.result[..], row.key])?;
     s.run(
         "UPDATE response SET status = ?1, ended = ?2, used = MAX(used, ?2), bytes = bytes + log_bytes + ?3, context = context + ?4 WHERE key = ?5",
         params![
@@ -307,11 +309,9 @@ fn insert_items(
     first: u64,
     items: &[StoredItem],
 ) -> Result<()> {
+    let mut rows = Vec::with_capacity(items.len());
     for (pos, item) in (first..).zip(items) {
-        s.run(
-            "INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)",
-            params![key, side, pos, owner, text(&item.id)?, item.body],
-        )?;
+        rows.push(params![key, side, pos, owner, text(&item.id)?, &item.body[..]].to_vec());
     }
-    Ok(())
+    s.run_each("INSERT INTO item (response, side, pos, owner, id, body) VALUES (?, ?, ?, ?, ?, ?)", &rows)
 }

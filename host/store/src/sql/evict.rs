@@ -4,7 +4,7 @@
 //! Invariant: one transaction evicts no more than [`ROWS`] and [`BYTES`], beside what it is at. What
 //! a change must make room for beyond that is evicted in transactions of their own ([`Debt`]).
 
-use rusqlite::params;
+use super::database::{OwnerLock, params};
 
 use super::garbage;
 use super::session::Session;
@@ -18,11 +18,8 @@ const BYTES: u64 = 8 << 20;
 /// Rows of one kind that are looked up at once.
 const LOOKED_UP: u64 = 256;
 
-/// Pages that are given back to the file system at once.
-const PAGES: usize = 1024;
-
 /// Bytes of the logs of what runs, in a query of an owner.
-pub(crate) const RUNNING_LOGS: &str = "(SELECT COALESCE(SUM(log_bytes), 0) FROM response INDEXED BY response_live WHERE owner = owner.key AND ended IS NULL)";
+pub(crate) const RUNNING_LOGS: &str = "(SELECT CAST(COALESCE(SUM(log_bytes), 0) AS BIGINT) FROM response INDEXED BY response_live WHERE owner = owner.key AND ended IS NULL)";
 
 /// What is being changed, and so isn't evicted.
 #[derive(Clone, Copy)]
@@ -43,20 +40,19 @@ pub(crate) struct Debt {
 /// What one transaction removes.
 struct Removal<'a> {
     s: &'a Session,
-    /// Changed rows of the connection before it.
-    changes: u64,
+    rows: u64,
     bytes: u64,
     evicted: Evicted,
 }
 
 impl<'a> Removal<'a> {
-    fn begin(s: &'a Session) -> Result<Self> {
-        Ok(Self { s, changes: changes(s)?, bytes: 0, evicted: Evicted::default() })
+    fn begin(s: &'a Session) -> Self {
+        Self { s, rows: 0, bytes: 0, evicted: Evicted::default() }
     }
 
     /// Whether the rest is for other transactions.
-    fn is_spent(&self) -> Result<bool> {
-        Ok(self.bytes >= BYTES || changes(self.s)? - self.changes >= ROWS)
+    fn is_spent(&self) -> bool {
+        self.bytes >= BYTES || self.rows >= ROWS
     }
 
     /// Counts what was evicted. Returns it.
@@ -65,26 +61,32 @@ impl<'a> Removal<'a> {
         self.evicted
     }
 
-    /// Evicts what `which` selects of a table, oldest first.
+    /// Evicts what `which` selects, oldest first: of all owners, or of one where each has a lock.
     fn all(&mut self, which: &str, until: u64, evict: impl Fn(&mut Self, i64) -> Result<()>) -> Result<()> {
-        for key in self.s.all(&format!("{which} LIMIT ?"), params![until, LOOKED_UP], |row| row.get(0))? {
-            if self.is_spent()? {
-                break;
+        let sql = format!("SELECT key, owner FROM {which} LIMIT ?");
+        let read = || self.s.all(&sql, params![until, LOOKED_UP], |row| Ok((row.get(0)?, row.get(1)?)));
+        let mut found = read()?.into_iter();
+        while let Some((key, owner)) = found.next().filter(|_| !self.is_spent()) {
+            match self.s.database.lock_owner(owner)? {
+                OwnerLock::Held => evict(self, key)?,
+                OwnerLock::Taken => found = read()?.into_iter(),
+                OwnerLock::Another => {}
             }
-            evict(self, key)?;
         }
         Ok(())
     }
 
     fn log(&mut self, key: i64) -> Result<()> {
         garbage::discard_log(self.s, key)?;
+        self.rows += 1;
         self.evicted.logs += 1;
         Ok(())
     }
 
     fn conversation(&mut self, key: i64) -> Result<()> {
-        self.bytes += self.s.number("SELECT bytes FROM conversation WHERE key = ?", [key])?;
-        self.s.run("DELETE FROM conversation WHERE key = ?", [key])?;
+        self.bytes += self.s.number("SELECT bytes FROM conversation WHERE key = ?", params![key])?;
+        self.s.run("DELETE FROM conversation WHERE key = ?", params![key])?;
+        self.rows += 1;
         self.evicted.conversations += 1;
         Ok(())
     }
@@ -102,21 +104,21 @@ impl<'a> Removal<'a> {
         let (s, mut next) = (self.s, Some(key));
         while let Some(key) = next {
             let (parent, bytes) = s
-                .first("SELECT parent, bytes FROM response WHERE key = ?", [key], |row| {
-                    Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, u64>(1)?))
+                .first("SELECT parent, bytes FROM response WHERE key = ?", params![key], |row| {
+                    Ok((row.get::<Option<i64>>(0)?, row.get::<u64>(1)?))
                 })?
                 .unwrap_or_default();
             self.bytes += bytes;
-            if garbage::is_large(s, key)? {
-                return garbage::discard_response(s, key);
-            }
-            s.run("DELETE FROM response WHERE key = ?", [key])?;
-            if self.is_spent()? {
+            self.rows += 1;
+            let Some(rows) = garbage::small(s, key)? else { return garbage::discard_response(s, key) };
+            self.rows += rows;
+            s.run("DELETE FROM response WHERE key = ?", params![key])?;
+            if self.is_spent() {
                 return Ok(());
             }
             next = s.first(
                 "SELECT key FROM response WHERE key = ? AND deleted = 1 AND children = 0",
-                [parent],
+                params![parent],
                 |row| row.get(0),
             )?;
         }
@@ -124,64 +126,68 @@ impl<'a> Removal<'a> {
     }
 
     /// Evicts the leaf or conversation that wasn't used for longest, of one owner or of all.
-    /// Returns whether there was one.
+    /// Returns whether there was one; not where the transaction has another owner's lock.
     fn oldest(&mut self, owner: Option<i64>, keep: Option<Keep>) -> Result<bool> {
-        let (response, conversation) = oldest(self.s, owner, keep)?;
-        let oldest = [
-            response.map(|(used, key)| (used, false, key)),
-            conversation.map(|(used, key)| (used, true, key)),
-        ];
-        match oldest.into_iter().flatten().min() {
-            None => return Ok(false),
-            Some((_, false, key)) => self.response(key)?,
-            Some((_, true, key)) => self.conversation(key)?,
+        while let Some(Oldest { key, owner, is_conversation, .. }) = oldest(self.s, owner, keep)? {
+            match self.s.database.lock_owner(owner)? {
+                OwnerLock::Held if is_conversation => self.conversation(key)?,
+                OwnerLock::Held => self.response(key)?,
+                OwnerLock::Taken => continue,
+                OwnerLock::Another => return Ok(false),
+            }
+            return Ok(true);
         }
-        Ok(true)
+        Ok(false)
     }
 }
 
-/// Rows that the connection has changed.
-fn changes(s: &Session) -> Result<u64> {
-    s.number("SELECT total_changes()", [])
+/// A leaf or conversation, in the order in which they are evicted.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Oldest {
+    used: u64,
+    is_conversation: bool,
+    key: i64,
+    owner: i64,
 }
 
-type Used = Option<(u64, i64)>;
-
-/// The leaf and the conversation that weren't used for longest, of one owner or of all.
-fn oldest(s: &Session, owner: Option<i64>, keep: Option<Keep>) -> Result<(Used, Used)> {
-    let leaf =
-        "ended IS NOT NULL AND children = 0 AND deleted = 0 AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
-    let idle = "running IS NULL AND key IS NOT ?1 ORDER BY used, key LIMIT 1";
+/// The leaf or conversation that wasn't used for longest, of one owner or of all.
+fn oldest(s: &Session, owner: Option<i64>, keep: Option<Keep>) -> Result<Option<Oldest>> {
+    let leaf = "ended IS NOT NULL AND children = 0 AND deleted = 0";
     let (kept_response, kept_conversation) = match keep {
         Some(Keep::Response(key)) => (Some(key), None),
         Some(Keep::Conversation(key)) => (None, Some(key)),
         None => (None, None),
     };
     let first = |table: &str, which: &str, kept: Option<i64>| {
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u64>(0)?, row.get::<_, i64>(1)?));
-        let select = format!("SELECT used, key FROM {table} WHERE");
-        match owner {
-            Some(owner) => s.first(&format!("{select} owner = ?2 AND {which}"), params![kept, owner], read),
-            None => s.first(&format!("{select} {which}"), [kept], read),
-        }
+        let is_conversation = table == "conversation";
+        let of = if owner.is_some() { "owner = ?2 AND" } else { "" };
+        let sql = format!(
+            "SELECT used, key, owner FROM {table} WHERE {of} {which} AND key IS DISTINCT FROM ?1 ORDER BY used, key LIMIT 1"
+        );
+        let values = params![kept, owner];
+        s.first(&sql, &values[..=usize::from(owner.is_some())], |row| {
+            Ok(Oldest { used: row.get(0)?, is_conversation, key: row.get(1)?, owner: row.get(2)? })
+        })
     };
-    Ok((first("response", leaf, kept_response)?, first("conversation", idle, kept_conversation)?))
+    let response = first("response", leaf, kept_response)?;
+    let conversation = first("conversation", "running IS NULL", kept_conversation)?;
+    Ok(response.into_iter().chain(conversation).min())
 }
 
 pub(crate) fn evict(s: &Session) -> Result<Evicted> {
-    let mut removal = Removal::begin(s)?;
+    let mut removal = Removal::begin(s);
     removal.all(
-        "SELECT key FROM response WHERE ended IS NOT NULL AND logged = 1 AND ended <= ? ORDER BY ended",
+        "response WHERE ended IS NOT NULL AND logged = 1 AND ended <= ? ORDER BY ended",
         s.now().saturating_sub(millis(s.bounds.log_kept)),
         Removal::log,
     )?;
     removal.all(
-        "SELECT key FROM response WHERE ended IS NOT NULL AND children = 0 AND deleted = 0 AND used <= ? ORDER BY used",
+        "response WHERE ended IS NOT NULL AND children = 0 AND deleted = 0 AND used <= ? ORDER BY used",
         s.expired(),
         Removal::response,
     )?;
     removal.all(
-        "SELECT key FROM conversation WHERE running IS NULL AND used <= ? ORDER BY used",
+        "conversation WHERE running IS NULL AND used <= ? ORDER BY used",
         s.expired(),
         Removal::conversation,
     )?;
@@ -189,28 +195,35 @@ pub(crate) fn evict(s: &Session) -> Result<Evicted> {
     for (owner, bytes, logs) in owners(s)? {
         all_logs += logs;
         while bytes + logs > s.bounds.owner_bytes
-            && !removal.is_spent()?
+            && !removal.is_spent()
+            && s.database.lock_owner(owner)? != OwnerLock::Another
             && owner_bytes(s, owner)? + logs > s.bounds.owner_bytes
             && removal.oldest(Some(owner), None)?
         {}
     }
-    while !removal.is_spent()? && total_bytes(s)? + all_logs > s.bounds.bytes && removal.oldest(None, None)? {
-    }
-    shrink(s)?;
+    while !removal.is_spent() && total_bytes(s)? + all_logs > s.bounds.bytes && removal.oldest(None, None)? {}
+    s.database.shrink()?;
     Ok(removal.end())
+}
+
+/// Erases what nobody reads before it has ended, and whose host was lost.
+pub(crate) fn erase_lost(s: &Session) -> Result<()> {
+    let lost = "response INDEXED BY response_live WHERE ended IS NULL AND kind != 0 AND lease <= ?";
+    Removal::begin(s).all(lost, s.lease_now(), Removal::erase)
 }
 
 /// Evicts for a change that added `added` bytes, until the bounds hold, `keep` and what runs
 /// excepted. Returns the room that is still to be made, if that is too much for one transaction.
 pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<Keep>, added: u64) -> Result<Option<Debt>> {
-    let mut removal = Removal::begin(s)?;
+    let mut removal = Removal::begin(s);
     while let Some(full) = over(s, owner)? {
-        if removal.is_spent()? {
+        if removal.is_spent() {
             let bytes = added.saturating_sub(removal.bytes);
             removal.end();
             return Ok((bytes > 0).then_some(Debt { owner, keep, bytes }));
         }
         if !removal.oldest((full == Full::Owner).then_some(owner), keep)? {
+            s.lacking.set(total_bytes(s)?.saturating_sub(s.bounds.bytes));
             return Err(StoreError::Full(full));
         }
     }
@@ -218,13 +231,21 @@ pub(crate) fn make_room(s: &Session, owner: i64, keep: Option<Keep>, added: u64)
     Ok(None)
 }
 
+/// Makes room that a change lacked, which may evict nobody else's in its own transaction. Returns
+/// whether something was evicted.
+pub(crate) fn make_room_for_others(s: &Session, lacking: u64) -> Result<bool> {
+    let mut removal = Removal::begin(s);
+    while !removal.is_spent() && removal.bytes < lacking && removal.oldest(None, None)? {}
+    Ok(removal.end() != Evicted::default())
+}
+
 /// Makes some of the room that is owed. Returns what is left of it.
 pub(crate) fn repay(s: &Session, debt: Debt) -> Result<Option<Debt>> {
     let Debt { owner, keep, bytes } = debt;
-    let mut removal = Removal::begin(s)?;
+    let mut removal = Removal::begin(s);
     let mut is_left = false;
     while let Some(full) = over(s, owner)? {
-        is_left = removal.is_spent()?;
+        is_left = removal.is_spent();
         if is_left || !removal.oldest((full == Full::Owner).then_some(owner), keep)? {
             break;
         }
@@ -246,29 +267,29 @@ fn over(s: &Session, owner: i64) -> Result<Option<Full>> {
 /// the end: who looks for room now and then is soon enough, and a chunk is a write to one row less.
 fn owners(s: &Session) -> Result<Vec<(i64, u64, u64)>> {
     let sql = format!("SELECT key, bytes, {RUNNING_LOGS} FROM owner");
-    s.all(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    s.all(&sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
 fn owner_bytes(s: &Session, owner: i64) -> Result<u64> {
-    s.number("SELECT bytes FROM owner WHERE key = ?", [owner])
+    s.number("SELECT bytes FROM owner WHERE key = ?", params![owner])
 }
 
 fn total_bytes(s: &Session) -> Result<u64> {
-    s.number("SELECT COALESCE(SUM(bytes), 0) FROM owner", [])
+    s.number("SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM owner", &[])
 }
 
 /// Makes a response unknown. With children, its items stay for them.
 pub(crate) fn remove(s: &Session, key: i64, children: u64) -> Result<()> {
     if children == 0 {
-        return Removal::begin(s)?.erase(key);
+        return Removal::begin(s).erase(key);
     }
     garbage::discard_log(s, key)?;
     s.run(
         "UPDATE response SET deleted = 1, bytes = bytes - \
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = key) WHERE key = ?",
-        [key],
+        params![key],
     )?;
-    s.run("UPDATE body SET request = x'', result = x'' WHERE response = ?", [key])?;
+    s.run("UPDATE body SET request = ?2, result = ?2 WHERE response = ?1", params![key, &[][..]])?;
     Ok(())
 }
 
@@ -286,25 +307,15 @@ pub(crate) fn purge(s: &Session, what: &Purge) -> Result<Evicted> {
     }
     // Children have larger keys than their parents.
     let sql = format!("SELECT key FROM response WHERE deleted = 0 AND {chosen} ORDER BY key DESC");
-    for key in s.all(&sql, params![owner, since], |row| row.get::<_, i64>(0))? {
-        let children = s.number("SELECT children FROM response WHERE key = ?", [key])?;
+    for key in s.all(&sql, params![owner, since], |row| row.get::<i64>(0))? {
+        let children = s.number("SELECT children FROM response WHERE key = ?", params![key])?;
         remove(s, key, children)?;
         evicted.responses += 1;
     }
     evicted.conversations =
-        s.run(&format!("DELETE FROM conversation WHERE {chosen}"), params![owner, since])? as u64;
+        s.run(&format!("DELETE FROM conversation WHERE {chosen}"), params![owner, since])?;
     while garbage::collect(s)? {}
-    s.run("DELETE FROM owner WHERE bytes = 0", [])?;
-    shrink(s)?;
+    s.run("DELETE FROM owner WHERE bytes = 0", &[])?;
+    s.database.shrink()?;
     Ok(evicted)
-}
-
-/// Gives pages back once more than a quarter is free; fewer are soon used again.
-fn shrink(s: &Session) -> Result<()> {
-    let free = s.number("SELECT freelist_count FROM pragma_freelist_count", [])?;
-    let pages = s.number("SELECT page_count FROM pragma_page_count", [])?;
-    if free * 4 > pages {
-        s.all(&format!("PRAGMA incremental_vacuum({PAGES})"), [], |_| Ok(()))?;
-    }
-    Ok(())
 }

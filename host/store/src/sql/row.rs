@@ -1,7 +1,7 @@
 //! Rows of responses and conversations, as every transaction looks them up: by owner and id, and
 //! only those that are visible.
 
-use rusqlite::{Row, params};
+use super::database::{Row, params};
 
 use super::session::Session;
 use crate::bounds::{ITEM_BYTES, TOUCH, millis};
@@ -75,7 +75,7 @@ const COLUMNS: &str = "key, owner, id, status, background, parent, parent_id, co
      created, ended, used, host, epoch, events, log_bytes, logged, deleted, kind";
 
 impl ResponseRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let kind = Kind::of_number(row.get(22)?);
         let link = match (row.get(6)?, row.get(7)?, kind) {
             (Some(turn), _, Kind::Turn) => Link::Turn(turn),
@@ -127,7 +127,7 @@ impl ResponseRow {
         let sql = format!(
             "SELECT {COLUMNS} FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?"
         );
-        s.first(&sql, params![owner.name(), id], Self::read)
+        s.first_locked(&sql, params![owner.name(), id], Self::read)
     }
 
     /// The row of a visible response, chat completion or turn.
@@ -147,7 +147,7 @@ impl ResponseRow {
     /// The row with this key, visible or not.
     pub(crate) fn get(s: &Session, key: i64) -> Result<Self> {
         let sql = format!("SELECT {COLUMNS} FROM response WHERE key = ?");
-        s.first(&sql, [key], Self::read)?
+        s.first(&sql, params![key], Self::read)?
             .ok_or_else(|| StoreError::Unavailable(format!("response {key} is missing")))
     }
 
@@ -194,14 +194,15 @@ pub(crate) fn status_number(status: Status) -> u64 {
     }
 }
 
-/// An owner's key, made if the owner is new.
+/// An owner's key, made if the owner is new. Its lock is the transaction's from then on.
 pub(crate) fn owner_key(s: &Session, owner: &Owner) -> Result<i64> {
-    let known = s.first("SELECT key FROM owner WHERE name = ?", [owner.name()], |row| row.get(0))?;
-    if let Some(key) = known {
+    let find =
+        || s.first_locked("SELECT key FROM owner WHERE name = ?", params![owner.name()], |row| row.get(0));
+    if let Some(key) = find()? {
         return Ok(key);
     }
-    s.run("INSERT INTO owner (name) VALUES (?)", [text(owner.name())?])?;
-    Ok(s.connection.last_insert_rowid())
+    s.run("INSERT INTO owner (name) VALUES (?) ON CONFLICT DO NOTHING", params![text(owner.name())?])?;
+    find()?.ok_or_else(|| StoreError::Unavailable("a new owner has no key".to_owned()))
 }
 
 /// This text, if it can be stored as one that is searched.
@@ -237,7 +238,7 @@ impl ConversationRow {
 
     /// The row of a visible conversation.
     pub(crate) fn find(s: &Session, owner: &Owner, id: &str) -> Result<Self> {
-        let row = s.first(
+        let row = s.first_locked(
             "SELECT key, owner, next, running, items, created, metadata, used FROM conversation \
              WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ?",
             params![owner.name(), id],

@@ -1,9 +1,7 @@
 //! What an operator reads: figures, the check of everything that the tables promise each other,
 //! exported records.
 
-use std::sync::PoisonError;
-
-use rusqlite::params;
+use super::database::{Row, params};
 
 use super::evict::RUNNING_LOGS;
 use super::row::{CHUNK_ROW, Kind, ResponseRow};
@@ -13,24 +11,23 @@ use crate::bounds::{ITEM_BYTES, ROW_BYTES};
 use crate::{ExportedRecord, Owner, Result, Stats, StoredConversation};
 
 pub(crate) fn stats(s: &Session) -> Result<Stats> {
-    let count = |sql: &str| s.number(&format!("SELECT COUNT(*) FROM {sql}"), []);
+    let count = |sql: &str| s.number(&format!("SELECT COUNT(*) FROM {sql}"), &[]);
     let kept = count("response WHERE deleted = 1")?;
     Ok(Stats {
         // All rows are counted in an index, while a condition would read the table once more.
         responses: count("response")? - kept,
         queued: count("response WHERE ended IS NULL AND status = 0")?,
         running: count("response WHERE ended IS NULL AND status = 1")?,
-        running_background: count("response WHERE ended IS NULL AND status = 1 AND background")?,
+        running_background: count("response WHERE ended IS NULL AND status = 1 AND background = 1")?,
         kept,
         conversations: count("conversation")?,
-        owners: s.all(&format!("SELECT name, bytes + {RUNNING_LOGS} FROM owner ORDER BY name"), [], |row| {
-            Ok((Owner::new(&row.get::<_, String>(0)?), row.get(1)?))
-        })?,
-        file_bytes: s.number(
-            "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
-            [],
+        owners: s.all(
+            &format!("SELECT name, bytes + {RUNNING_LOGS} FROM owner ORDER BY name"),
+            &[],
+            |row| Ok((Owner::new(&row.get::<String>(0)?), row.get(1)?)),
         )?,
-        evicted: *s.evicted.lock().unwrap_or_else(PoisonError::into_inner),
+        file_bytes: s.database.bytes()?,
+        evicted: s.evicted(),
     })
 }
 
@@ -46,14 +43,14 @@ const PROMISES: [&str; 10] = [
      AND parent NOT IN (SELECT key FROM response)",
     "SELECT 'response ' || id || ': status and end contradict each other' FROM response WHERE (ended IS NULL) != (status < 2) \
      OR (ended IS NULL AND children > 0)",
-    "SELECT 'response ' || id || ': its event log has a gap' FROM response WHERE logged AND events != \
+    "SELECT 'response ' || id || ': its event log has a gap' FROM response WHERE logged = 1 AND events != \
      (SELECT COALESCE(SUM(last - first + 1), 0) FROM chunk WHERE response = key)",
-    "SELECT 'response ' || id || ': its event log has a gap' FROM response WHERE logged AND events != \
+    "SELECT 'response ' || id || ': its event log has a gap' FROM response WHERE logged = 1 AND events != \
      (SELECT COALESCE(MAX(last) + 1, 0) FROM chunk WHERE response = key)",
     "SELECT 'conversation ' || id || ': locked by nothing that runs' FROM conversation WHERE running IS NOT NULL \
      AND running NOT IN (SELECT key FROM response WHERE ended IS NULL)",
     "SELECT 'an item or chunk belongs to nothing' WHERE EXISTS (SELECT 1 FROM item WHERE response NOT IN (SELECT key FROM response)) \
-     OR EXISTS (SELECT 1 FROM chunk WHERE response NOT IN (SELECT key FROM response WHERE logged OR (deleted AND children = 0)) \
+     OR EXISTS (SELECT 1 FROM chunk WHERE response NOT IN (SELECT key FROM response WHERE logged = 1 OR (deleted = 1 AND children = 0)) \
      AND response NOT IN (SELECT key FROM garbage WHERE kind = 0)) \
      OR EXISTS (SELECT 1 FROM tag WHERE response NOT IN (SELECT key FROM response WHERE kind = 1)) \
      OR EXISTS (SELECT 1 FROM body WHERE response NOT IN (SELECT key FROM response)) \
@@ -64,24 +61,23 @@ const PROMISES: [&str; 10] = [
 ];
 
 pub(crate) fn check(s: &Session) -> Result<Vec<String>> {
-    let text = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
-    let mut wrong = s.all("PRAGMA integrity_check", [], text)?;
-    wrong.retain(|line| line != "ok");
+    let text = |row: &Row<'_>| row.get::<String>(0);
+    let mut wrong = s.database.damages()?;
     for promise in PROMISES {
-        wrong.extend(s.all(promise, [], text)?);
+        wrong.extend(s.all(promise, &[], text)?);
     }
     let counted = format!(
         "SELECT 'response ' || id || ': bytes are counted wrongly' FROM response AS r WHERE bytes != {ROW_BYTES} + \
          (SELECT LENGTH(request) + LENGTH(result) FROM body WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM item WHERE response = r.key) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = r.key) + \
-         (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key AND r.logged AND r.ended IS NOT NULL) \
-         AND NOT (deleted AND children = 0) \
+         (SELECT COALESCE(SUM({CHUNK_ROW} + LENGTH(body)), 0) FROM chunk WHERE response = r.key AND r.logged = 1 AND r.ended IS NOT NULL) \
+         AND NOT (deleted = 1 AND children = 0) \
          UNION ALL \
          SELECT 'conversation ' || id || ': bytes are counted wrongly' FROM conversation AS c WHERE bytes != {ROW_BYTES} + LENGTH(metadata) + \
          (SELECT COALESCE(SUM({ITEM_BYTES} + OCTET_LENGTH(id) + LENGTH(body)), 0) FROM entry WHERE conversation = c.key)"
     );
-    wrong.extend(s.all(&counted, [], text)?);
+    wrong.extend(s.all(&counted, &[], text)?);
     Ok(wrong)
 }
 
@@ -99,7 +95,7 @@ pub(crate) fn export(
             "SELECT response.key, name FROM response JOIN owner ON owner.key = owner WHERE response.key > ?1 AND deleted = 0 AND (kind = 0 OR ended IS NOT NULL) \
              AND (?2 IS NULL OR name = ?2) ORDER BY response.key LIMIT 1",
             params![after, owner],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)),
+            |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?)),
         )?;
         if let Some((key, name)) = found {
             let (owner, row, input) =
@@ -118,7 +114,7 @@ pub(crate) fn export(
         params![after.saturating_sub(CONVERSATIONS), owner],
         |row| {
             let conversation = StoredConversation { id: row.get(2)?, created: row.get(3)?, metadata: row.get(4)? };
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, conversation))
+            Ok((row.get::<i64>(0)?, row.get::<String>(1)?, conversation))
         },
     )?;
     let Some((key, name, conversation)) = found else { return Ok(None) };

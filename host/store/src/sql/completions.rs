@@ -1,17 +1,16 @@
 //! Transactions on chat completions: rows of table `response` of a kind of their own, so that
 //! leases, bounds and eviction are those of responses. One that didn't end well leaves nothing.
 
-use rusqlite::types::Value;
-use rusqlite::{params, params_from_iter};
+use super::database::{Row as Found, Value, params};
 
 use super::evict::{Debt, Keep};
 use super::row::{Kind, text};
 use super::session::Session;
 use super::{evict, read, repeat, responses};
-use crate::bounds::{ITEM_BYTES, SWEPT, TOUCH, millis};
+use crate::bounds::{ITEM_BYTES, TOUCH, millis};
 use crate::{
-    Budget, Completion, CompletionTag, Completions, Items, Lease, Link, NewCompletion, NewResponse, Order,
-    Owner, Page, Result, Side, StoreError,
+    Budget, Completion, CompletionTag, Completions, Items, Lease, NewResponse, Order, Owner, Page, Result,
+    Side, StoreError,
 };
 
 /// A completion that can be read.
@@ -34,25 +33,28 @@ fn find(s: &Session, owner: &Owner, id: &str) -> Result<Row> {
     let sql = format!(
         "SELECT key, owner, used FROM response WHERE owner = (SELECT key FROM owner WHERE name = ?1) AND id = ?3 AND {VISIBLE}"
     );
-    let read = |row: &rusqlite::Row<'_>| Ok(Row { key: row.get(0)?, owner: row.get(1)?, used: row.get(2)? });
-    s.first(&sql, params![owner.name(), s.expired(), id], read)?.ok_or(StoreError::NotFound)
+    let read = |row: &Found<'_>| Ok(Row { key: row.get(0)?, owner: row.get(1)?, used: row.get(2)? });
+    s.first_locked(&sql, params![owner.name(), s.expired(), id], read)?.ok_or(StoreError::NotFound)
 }
 
-pub(crate) fn create(s: &Session, owner: &Owner, new: NewCompletion) -> Result<(Lease, Option<Debt>)> {
-    let NewCompletion { id, tags, input } = new;
-    let new = NewResponse { id, link: Link::Alone, request: Vec::new(), input };
+pub(crate) fn create(
+    s: &Session,
+    owner: &Owner,
+    new: &NewResponse,
+    tags: &[CompletionTag],
+) -> Result<(Lease, Option<Debt>)> {
     let lease = Lease { owner: owner.clone(), id: new.id.clone(), host: s.host(), epoch: 1 };
-    if let Some(row) = repeat::created(s, owner, &new, Kind::Completion, false)? {
+    if let Some(row) = repeat::created(s, owner, new, Kind::Completion, false)? {
         let is_same = row.held_by(&lease) && self::tags(s, row.key)? == tags;
         return if is_same { Ok((lease, None)) } else { Err(StoreError::Duplicate) };
     }
-    let (key, owner) = responses::insert(s, owner, &new, Kind::Completion, false)?;
-    let added = responses::own_bytes(&new) + tag(s, key, &tags)?;
+    let (key, owner) = responses::insert(s, owner, new, Kind::Completion, false)?;
+    let added = responses::own_bytes(new) + tag(s, key, tags)?;
     Ok((lease, evict::make_room(s, owner, None, added)?))
 }
 
 fn tags(s: &Session, key: i64) -> Result<Vec<CompletionTag>> {
-    s.all("SELECT name, value FROM tag WHERE response = ? ORDER BY rowid", [key], |row| {
+    s.all("SELECT name, value FROM tag WHERE response = ? ORDER BY rowid", params![key], |row| {
         Ok(CompletionTag { name: row.get(0)?, value: row.get(1)? })
     })
 }
@@ -62,7 +64,8 @@ fn tag(s: &Session, key: i64, tags: &[CompletionTag]) -> Result<u64> {
     let mut bytes = 0;
     for CompletionTag { name, value } in tags {
         s.run(
-            "INSERT OR REPLACE INTO tag (response, owner, name, value) SELECT key, owner, ?2, ?3 FROM response WHERE key = ?1",
+            "INSERT INTO tag (response, owner, name, value) SELECT key, owner, ?2, ?3 FROM response WHERE key = ?1 \
+             ON CONFLICT (response, name) DO UPDATE SET value = excluded.value",
             params![key, text(name)?, text(value)?],
         )?;
         bytes += ITEM_BYTES + (name.len() + value.len()) as u64;
@@ -83,7 +86,7 @@ pub(crate) fn get(
     let size = format!(
         "SELECT {SIZE} FROM response JOIN body ON body.response = response.key WHERE response.key = ?"
     );
-    budget.pay(s.number(&size, [row.key])?)?;
+    budget.pay(s.number(&size, params![row.key])?)?;
     Ok((load(s, row.key)?, touch))
 }
 
@@ -97,7 +100,7 @@ pub(crate) fn load(s: &Session, key: i64) -> Result<Completion> {
     let (id, result) = s
         .first(
             "SELECT id, result FROM response JOIN body ON body.response = key WHERE key = ?",
-            [key],
+            params![key],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?
         .ok_or(StoreError::NotFound)?;
@@ -107,7 +110,7 @@ pub(crate) fn load(s: &Session, key: i64) -> Result<Completion> {
 pub(crate) fn list(
     s: &Session,
     owner: &Owner,
-    tags: Vec<CompletionTag>,
+    tags: &[CompletionTag],
     page: &Page,
     budget: &Budget,
 ) -> Result<Completions> {
@@ -129,28 +132,28 @@ const SIZE: &str = "LENGTH(result) + (SELECT COALESCE(SUM(OCTET_LENGTH(name) + O
 fn keys(
     s: &Session,
     owner: &Owner,
-    mut tags: Vec<CompletionTag>,
+    tags: &[CompletionTag],
     behind: i64,
     page: &Page,
 ) -> Result<Vec<(u64, i64)>> {
-    let expired = i64::try_from(s.expired()).unwrap_or(i64::MAX);
-    let mut values: Vec<Value> =
-        vec![owner.name().to_owned().into(), expired.into(), behind.into(), page.rows().into()];
-    let (key, from) = match tags.pop() {
+    let mut values = params![owner.name(), s.expired(), behind, page.rows()].to_vec();
+    let (key, from, others) = match tags.split_last() {
         None => (
             "response.key",
             "response CROSS JOIN body ON body.response = response.key WHERE response.owner".to_owned(),
+            tags,
         ),
-        Some(tag) => (
+        Some((tag, others)) => (
             "listed.response",
             format!(
                 "tag AS listed INDEXED BY tag_value CROSS JOIN response ON response.key = listed.response \
              CROSS JOIN body ON body.response = response.key WHERE {} AND listed.owner",
                 is_tag(tag, &mut values)
             ),
+            others,
         ),
     };
-    let others = tags.into_iter().fold(String::new(), |sql, tag| {
+    let others = others.iter().fold(String::new(), |sql, tag| {
         let is_tag = is_tag(tag, &mut values);
         sql + " AND EXISTS (SELECT 1 FROM tag WHERE response = response.key AND " + &is_tag + ")"
     });
@@ -162,12 +165,12 @@ fn keys(
         "SELECT {SIZE}, response.key FROM {from} = (SELECT key FROM owner WHERE name = ?1) \
          AND {VISIBLE} AND {key} {order} ?3{others} ORDER BY {key} {direction} LIMIT ?4"
     );
-    s.all(&sql, params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))
+    s.all(&sql, &values, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// The condition that a row of `tag` is this tag, whose name and value are added to `values`.
-fn is_tag(tag: CompletionTag, values: &mut Vec<Value>) -> String {
-    values.extend([tag.name.into(), tag.value.into()]);
+fn is_tag<'a>(tag: &'a CompletionTag, values: &mut Vec<Value<'a>>) -> String {
+    values.extend(params![&*tag.name, &*tag.value]);
     format!("name = ?{} AND value = ?{}", values.len() - 1, values.len())
 }
 
@@ -183,7 +186,7 @@ pub(crate) fn retag(
          (SELECT COALESCE(SUM(?2 + OCTET_LENGTH(name) + OCTET_LENGTH(value)), 0) FROM tag WHERE response = key) WHERE key = ?3",
         params![s.now(), ITEM_BYTES, row.key],
     )?;
-    s.run("DELETE FROM tag WHERE response = ?", [row.key])?;
+    s.run("DELETE FROM tag WHERE response = ?", params![row.key])?;
     let tagged = tag(s, row.key, tags)?;
     Ok(((), evict::make_room(s, row.owner, Some(Keep::Response(row.key)), tagged)?))
 }
@@ -196,14 +199,4 @@ pub(crate) fn items(s: &Session, owner: &Owner, id: &str, page: &Page, budget: &
 
 pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     evict::remove(s, find(s, owner, id)?.key, 0)
-}
-
-/// Removes some of those, and of the turns of threads, whose process was lost: nobody saw their end.
-pub(crate) fn sweep(s: &Session) -> Result<()> {
-    let lost = s.all(
-        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ? AND kind != 0 LIMIT ?",
-        params![s.lease_now(), SWEPT],
-        |row| row.get(0),
-    )?;
-    lost.into_iter().try_for_each(|key| evict::remove(s, key, 0))
 }

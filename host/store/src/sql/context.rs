@@ -6,9 +6,9 @@
 
 use std::cmp::Reverse;
 
-use rusqlite::{Row, params};
+use super::database::{Row, params};
 
-use super::read::{Place, entries, paged, response_places};
+use super::read::{Place, entries, paged, response_places, side};
 use super::row::{ConversationRow, ResponseRow};
 use super::session::Session;
 use crate::{Budget, ContextItem, Items, Link, Owner, Page, Result, Side, StoreError, StoredItem};
@@ -102,10 +102,10 @@ impl Context {
         if let Some(last) = self.last {
             // The first response of a chain has no parent.
             let sql = format!(
-                "{CHAIN} SELECT MAX(parent IS NULL), COUNT(body), SUM(LENGTH(body)) FROM chain LEFT JOIN item ON item.response = chain.key"
+                "{CHAIN} SELECT MAX(CASE WHEN parent IS NULL THEN 1 ELSE 0 END), COUNT(body), SUM(LENGTH(body)) FROM chain LEFT JOIN item ON item.response = chain.key"
             );
             let found =
-                s.first(&sql, [last], |row| Ok((row.get::<_, Option<bool>>(0)?, Size::read(row, 1)?)))?;
+                s.first(&sql, params![last], |row| Ok((row.get::<Option<bool>>(0)?, Size::read(row, 1)?)))?;
             let Some((Some(true), found)) = found else {
                 return Err(StoreError::Unavailable(
                     "a response of a chain is missing: run store check".to_owned(),
@@ -149,14 +149,14 @@ impl Context {
         &self,
         s: &Session,
         columns: &str,
-        read: impl Fn(&Row<'_>, ChainOrder) -> rusqlite::Result<T>,
+        read: impl Fn(&Row<'_>, ChainOrder) -> Result<T>,
     ) -> Result<Vec<(ChainOrder, T)>> {
         let sql = format!(
             "{CHAIN} SELECT back, side, pos, id, {columns} FROM chain CROSS JOIN item ON item.response = chain.key"
         );
         let mut found = match self.last {
-            Some(last) => s.all(&sql, [last], |row| {
-                let side = if row.get(1)? { Side::Output } else { Side::Input };
+            Some(last) => s.all(&sql, params![last], |row| {
+                let side = side(row, 1)?;
                 let order = (Reverse(row.get(0)?), side, row.get(2)?);
                 Ok((order, read(row, order)?))
             })?,
@@ -169,8 +169,8 @@ impl Context {
 
 impl Size {
     /// Reads a number of bodies and the sum of their sizes.
-    fn read(row: &Row<'_>, column: usize) -> rusqlite::Result<Self> {
-        let bytes = row.get::<_, Option<u64>>(column + 1)?;
+    fn read(row: &Row<'_>, column: usize) -> Result<Self> {
+        let bytes = row.get::<Option<u64>>(column + 1)?;
         Ok(Self { items: row.get(column)?, bytes: bytes.unwrap_or_default() })
     }
 

@@ -2,12 +2,10 @@
 //! its host was lost; what ran is ended, since its tools may have acted. What needs a model that no
 //! host serves is ended, too, after a time.
 
-use rusqlite::types::Value;
-use rusqlite::{params, params_from_iter};
-
+use super::database::{Others, OwnerLock, Value, params};
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
-use super::{completions, read, served};
+use super::{evict, read, served};
 use crate::bounds::{SWEPT, millis};
 use crate::{Claimed, Lease, Orphaned, Owner, Result, Served, StoreError, Swept};
 
@@ -18,28 +16,39 @@ pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
     for model in &served.models {
         served::note(s, model, served.version)?;
     }
-    let models = (0..served.models.len()).map(|n| format!("?{}", n + 5)).collect::<Vec<_>>().join(", ");
-    let sql = format!(
-        "SELECT key FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND status = 0 AND lease <= ?1 AND tries < ?2 AND owner NOT IN \
-         (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
-         AND version <= ?4 AND (model IS NULL OR model IN ({models})) ORDER BY key LIMIT 1"
-    );
-    let mut values: Vec<Value> = Vec::new();
-    for number in [s.lease_now(), s.bounds.claims, s.bounds.running, served.version] {
-        values.push(i64::try_from(number).unwrap_or(i64::MAX).into());
-    }
-    values.extend(served.models.iter().map(|model| model.clone().into()));
-    let Some(key) = s.first(&sql, params_from_iter(values), |row| row.get::<_, i64>(0))? else {
-        return Ok(None);
-    };
-    s.run("UPDATE response SET tries = tries + 1 WHERE key = ?", [key])?;
+    let Some(key) = longest_waiting(s, served)? else { return Ok(None) };
+    s.run("UPDATE response SET tries = tries + 1 WHERE key = ?", params![key])?;
     let row = ResponseRow::get(s, key)?;
     let lease = lease(s, &owner_of(s, row.owner)?, &row)?;
     Ok(Some(Claimed { lease, response: read::load(s, row)? }))
 }
 
+/// The response that is to be claimed. An owner's are counted under its lock; where that had to be
+/// waited for, they are looked for once more.
+fn longest_waiting(s: &Session, served: &Served) -> Result<Option<i64>> {
+    let models = (0..served.models.len()).map(|n| format!("?{}", n + 5)).collect::<Vec<_>>().join(", ");
+    let sql = format!(
+        "SELECT key, owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background = 1 AND status = 0 AND lease <= ?1 AND tries < ?2 \
+         AND owner NOT IN \
+         (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background = 1 AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
+         AND version <= ?4 AND (model IS NULL OR model IN ({models})) ORDER BY key LIMIT 1"
+    );
+    let mut values = params![s.lease_now(), s.bounds.claims, s.bounds.running, served.version].to_vec();
+    values.extend(served.models.iter().map(|model| Value::from(&**model)));
+    loop {
+        let found = s.first(&sql, &values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let Some((key, owner)) = found else { return Ok(None) };
+        match s.database.lock_owner(owner)? {
+            OwnerLock::Held => return Ok(Some(key)),
+            OwnerLock::Taken => {}
+            // Another host has claimed what was found first. The next call looks at the rest.
+            OwnerLock::Another => return Ok(None),
+        }
+    }
+}
+
 fn owner_of(s: &Session, key: i64) -> Result<Owner> {
-    let name = s.first("SELECT name FROM owner WHERE key = ?", [key], |row| row.get::<_, String>(0))?;
+    let name = s.first("SELECT name FROM owner WHERE key = ?", params![key], |row| row.get::<String>(0))?;
     Ok(Owner::new(&name.unwrap_or_default()))
 }
 
@@ -63,34 +72,40 @@ pub(crate) fn release(s: &Session, lease: &Lease) -> Result<()> {
     if row.status != QUEUED {
         return Err(StoreError::LeaseLost);
     }
-    s.run("UPDATE response SET host = NULL, lease = 0, tries = MAX(tries - 1, 0) WHERE key = ?", [row.key])?;
+    s.run(
+        "UPDATE response SET host = NULL, lease = 0, tries = MAX(tries - 1, 0) WHERE key = ?",
+        params![row.key],
+    )?;
     Ok(())
 }
 
-pub(crate) fn renew(s: &Session, leases: Vec<Lease>) -> Result<Vec<Lease>> {
+pub(crate) fn renew(s: &Session, leases: &[Lease]) -> Result<Vec<Lease>> {
     let mut lost = Vec::new();
     for lease in leases {
         let renewed = s.run(
             "UPDATE response SET lease = ? WHERE owner = (SELECT key FROM owner WHERE name = ?) AND id = ? AND host = ? AND epoch = ? \
              AND ended IS NULL",
-            params![s.lease_end(), lease.owner.name(), lease.id, &*lease.host, lease.epoch],
+            params![s.lease_end(), lease.owner.name(), &*lease.id, &*lease.host, lease.epoch],
         )?;
         if renewed == 0 {
-            lost.push(lease);
+            lost.push(lease.clone());
         }
     }
     Ok(lost)
 }
 
 pub(crate) fn sweep(s: &Session) -> Result<Vec<Swept>> {
-    completions::sweep(s)?;
-    let orphaned = s.all(
+    evict::erase_lost(s)?;
+    let sql = format!(
         "SELECT key, status = 0 AND tries < ?2 FROM response INDEXED BY response_live WHERE ended IS NULL AND lease <= ?1 AND kind = 0 AND (status = 1 OR tries >= ?2 \
          OR (model IS NOT NULL AND NOT EXISTS (SELECT 1 FROM served WHERE served.model = response.model AND served.version >= response.version AND seen + ?4 > ?1))) \
-         ORDER BY key LIMIT ?3",
-        params![s.lease_now(), s.bounds.claims, SWEPT, millis(s.bounds.unserved)],
-        |row| Ok((row.get(0)?, if row.get(1)? { Orphaned::Unserved } else { Orphaned::Lost })),
-    )?;
+         ORDER BY key LIMIT ?3{}",
+        s.database.locking(Others::Skip)
+    );
+    let orphaned =
+        s.all(&sql, params![s.lease_now(), s.bounds.claims, SWEPT, millis(s.bounds.unserved)], |row| {
+            Ok((row.get(0)?, if row.get(1)? { Orphaned::Unserved } else { Orphaned::Lost }))
+        })?;
     let take = |(key, why)| {
         let row = ResponseRow::get(s, key)?;
         Ok(Swept { lease: lease(s, &owner_of(s, row.owner)?, &row)?, why })

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::params;
+use super::database::params;
 
 use super::evict::{Debt, Keep};
 use super::row::{ConversationRow, body_bytes, counted, owner_key, text};
@@ -77,7 +77,7 @@ fn check_ids(s: &Session, row: &ConversationRow, items: &[StoredItem]) -> Result
     for StoredItem { id, .. } in items {
         let taken = s.number(
             "SELECT EXISTS (SELECT 1 FROM entry WHERE owner = ? AND id = ? AND conversation = ?)",
-            params![row.owner, id, row.key],
+            params![row.owner, &**id, row.key],
         )?;
         if taken > 0 || !ids.insert(id) {
             return Err(StoreError::DuplicateItem(id.clone()));
@@ -88,12 +88,11 @@ fn check_ids(s: &Session, row: &ConversationRow, items: &[StoredItem]) -> Result
 
 /// Adds entries from place `next` on.
 fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[StoredItem]) -> Result<()> {
+    let mut rows = Vec::with_capacity(items.len());
     for (pos, item) in (next..).zip(items) {
-        s.run(
-            "INSERT INTO entry (conversation, pos, owner, id, body) VALUES (?, ?, ?, ?, ?)",
-            params![key, pos, owner, text(&item.id)?, item.body],
-        )?;
+        rows.push(params![key, pos, owner, text(&item.id)?, &item.body[..]].to_vec());
     }
+    s.run_each("INSERT INTO entry (conversation, pos, owner, id, body) VALUES (?, ?, ?, ?, ?)", &rows)?;
     s.run(
         "UPDATE conversation SET next = next + ?1, items = items + ?2, bytes = bytes + ?3, used = MAX(used, ?4) WHERE key = ?5",
         params![items.len(), body_bytes(items), counted(items), s.now(), key],
@@ -105,8 +104,8 @@ fn add(s: &Session, key: i64, owner: i64, next: u64, items: &[StoredItem]) -> Re
 /// conversation gets nothing.
 pub(crate) fn release(s: &Session, response: i64, keep: bool) -> Result<()> {
     let found =
-        s.first("SELECT key, owner, next FROM conversation WHERE running = ?", [response], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, u64>(2)?))
+        s.first("SELECT key, owner, next FROM conversation WHERE running = ?", params![response], |row| {
+            Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, row.get::<u64>(2)?))
         })?;
     let Some((key, owner, next)) = found else { return Ok(()) };
     let mut items = Vec::new();
@@ -115,7 +114,7 @@ pub(crate) fn release(s: &Session, response: i64, keep: bool) -> Result<()> {
         items.extend(read::own_items(s, response, 1)?);
     }
     add(s, key, owner, next, &items)?;
-    s.run("UPDATE conversation SET running = NULL WHERE key = ?", [key])?;
+    s.run("UPDATE conversation SET running = NULL WHERE key = ?", params![key])?;
     Ok(())
 }
 
@@ -123,7 +122,7 @@ pub(crate) fn update(
     s: &Session,
     owner: &Owner,
     id: &str,
-    metadata: Vec<u8>,
+    metadata: &[u8],
 ) -> Result<(StoredConversation, Option<Debt>)> {
     let row = ConversationRow::find(s, owner, id)?;
     s.run(
@@ -131,12 +130,12 @@ pub(crate) fn update(
         params![metadata, s.now(), metadata.len(), row.shown.metadata.len(), row.key],
     )?;
     let debt = evict::make_room(s, row.owner, Some(Keep::Conversation(row.key)), metadata.len() as u64)?;
-    Ok((StoredConversation { metadata, ..row.shown }, debt))
+    Ok((StoredConversation { metadata: metadata.to_vec(), ..row.shown }, debt))
 }
 
 pub(crate) fn delete(s: &Session, owner: &Owner, id: &str) -> Result<()> {
     let row = ConversationRow::find(s, owner, id)?;
-    s.run("DELETE FROM conversation WHERE key = ?", [row.key])?;
+    s.run("DELETE FROM conversation WHERE key = ?", params![row.key])?;
     Ok(())
 }
 
@@ -161,8 +160,8 @@ pub(crate) fn items(
         Some(after) => s
             .first(
                 &format!("SELECT {end}(pos) FROM entry WHERE owner = ? AND id = ? AND conversation = ?"),
-                params![row.owner, after, row.key],
-                |row| row.get::<_, Option<i64>>(0),
+                params![row.owner, &**after, row.key],
+                |row| row.get::<Option<i64>>(0),
             )?
             .flatten()
             .ok_or(StoreError::NotFound)?,
@@ -174,7 +173,7 @@ pub(crate) fn items(
 
 pub(crate) fn len(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
     let row = ConversationRow::find(s, owner, id)?;
-    s.number("SELECT COUNT(*) FROM entry WHERE conversation = ?", [row.key])
+    s.number("SELECT COUNT(*) FROM entry WHERE conversation = ?", params![row.key])
 }
 
 /// The newest entry with this id, once it is paid for.

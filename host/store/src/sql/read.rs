@@ -1,6 +1,6 @@
 //! Transactions that read: a response, pages of items, events.
 
-use rusqlite::{Params, params};
+use super::database::{Row, Value, params};
 
 use super::row::{QUEUED, ResponseRow};
 use super::session::Session;
@@ -37,7 +37,7 @@ pub(crate) fn response(
     let touch = row.to_touch(s);
     let size = "SELECT LENGTH(request) + LENGTH(result) + \
          (SELECT COALESCE(SUM(LENGTH(body)), 0) FROM item WHERE response = ?1 AND side = 1) FROM body WHERE response = ?1";
-    budget.pay(s.number(size, [row.key])?)?;
+    budget.pay(s.number(size, params![row.key])?)?;
     Ok((load(s, row)?, touch))
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn to_touch(s: &Session, owner: &Owner, id: &str) -> Result<Option<i6
 /// A row with its bodies.
 pub(crate) fn load(s: &Session, row: ResponseRow) -> Result<Response> {
     let (request, result) = s
-        .first("SELECT request, result FROM body WHERE response = ?", [row.key], |r| {
+        .first("SELECT request, result FROM body WHERE response = ?", params![row.key], |r| {
             Ok((r.get(0)?, r.get(1)?))
         })?
         .ok_or(StoreError::NotFound)?;
@@ -79,6 +79,11 @@ pub(crate) fn own_items(s: &Session, key: i64, side: u64) -> Result<Vec<StoredIt
     )
 }
 
+/// The side that a column of an item says.
+pub(crate) fn side(row: &Row<'_>, column: usize) -> Result<Side> {
+    Ok(if row.get(column)? { Side::Output } else { Side::Input })
+}
+
 /// Items of a response, of one side or both.
 pub(crate) fn response_places(
     s: &Session,
@@ -87,9 +92,8 @@ pub(crate) fn response_places(
     places: &mut Vec<Place>,
 ) -> Result<()> {
     let sql = "SELECT side, pos, id, LENGTH(body) FROM item WHERE response = ? ORDER BY side, pos";
-    let rows = s.all(sql, [key], |row| {
-        let side = if row.get(0)? { Side::Output } else { Side::Input };
-        Ok(Place { side: Some(side), key, pos: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
+    let rows = s.all(sql, params![key], |row| {
+        Ok(Place { side: Some(side(row, 0)?), key, pos: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
     })?;
     places.extend(rows.into_iter().filter(|place| only.is_none() || place.side == only));
     Ok(())
@@ -97,20 +101,24 @@ pub(crate) fn response_places(
 
 /// All items of a conversation.
 pub(crate) fn all_entries(s: &Session, conversation: i64) -> Result<Vec<StoredItem>> {
-    s.all("SELECT id, body FROM entry WHERE conversation = ? ORDER BY pos", [conversation], |row| {
+    s.all("SELECT id, body FROM entry WHERE conversation = ? ORDER BY pos", params![conversation], |row| {
         Ok(StoredItem { id: row.get(0)?, body: row.get(1)? })
     })
 }
 
 /// Entries that `which` selects, in its order.
-pub(crate) fn entries(s: &Session, which: &str, params: impl Params) -> Result<Vec<Place>> {
-    s.all(&format!("SELECT conversation, pos, id, LENGTH(body) FROM entry {which}"), params, |row| {
-        Ok(Place { side: None, key: row.get(0)?, pos: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
-    })
+pub(crate) fn entries(s: &Session, which: &str, params: &[Value<'_>]) -> Result<Vec<Place>> {
+    s.all(
+        &format!("SELECT entry.conversation, entry.pos, entry.id, LENGTH(entry.body) FROM entry {which}"),
+        params,
+        |row| {
+            Ok(Place { side: None, key: row.get(0)?, pos: row.get(1)?, id: row.get(2)?, bytes: row.get(3)? })
+        },
+    )
 }
 
 impl Place {
-    fn load(self, s: &Session) -> Result<StoredItem> {
+    pub(crate) fn load(self, s: &Session) -> Result<StoredItem> {
         let body = match self.side {
             Some(side) => s.first(
                 "SELECT body FROM item WHERE response = ? AND side = ? AND pos = ?",
@@ -188,7 +196,7 @@ pub(crate) fn events_after(s: &Session, owner: &Owner, id: &str, after: Option<u
             .first(
                 "SELECT first, body FROM chunk WHERE response = ? AND first <= ? ORDER BY first DESC LIMIT 1",
                 params![row.key, next],
-                |r| Ok((r.get::<_, u64>(0)?, r.get::<_, Vec<u8>>(1)?)),
+                |r| Ok((r.get::<u64>(0)?, r.get::<Vec<u8>>(1)?)),
             )?
             .ok_or_else(|| gap(next))?;
         let chunk = unpack(&body)?;
