@@ -57,6 +57,11 @@ impl TimeSource {
         }
     }
 
+    /// Whether a test sets it.
+    pub(crate) fn is_manual(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The moment of a transaction that begins now.
     pub(crate) fn moment(&self) -> Moment {
         Moment { date: self.now(), passed: self.elapsed() }

@@ -3,6 +3,7 @@
 //!
 //! - [`Store`]: the trait; each method is a transaction
 //! - [`Sqlite`]: a file that one process owns, or memory
+//! - [`Postgres`]: a database that hosts share
 #![doc = include_str!("../DESIGN.md")]
 
 mod bounds;
@@ -11,6 +12,7 @@ mod chunk;
 mod clock;
 mod error;
 mod limits;
+mod postgres;
 mod records;
 mod reply;
 mod sql;
@@ -23,6 +25,7 @@ pub use budget::{Budget, Payer};
 pub use clock::TimeSource;
 pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
 pub use limits::Bounds;
+pub use postgres::{Postgres, PostgresOptions};
 pub use records::{Evicted, ExportedRecord, Purge, Stats};
 pub use reply::{METRICS, Reply, TRANSACTIONS, register_metrics};
 pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use};

@@ -177,19 +177,13 @@ pub(crate) fn len(s: &Session, owner: &Owner, id: &str) -> Result<u64> {
 }
 
 /// The newest entry with this id, once it is paid for.
-pub(crate) fn item(
-    s: &Session,
-    owner: &Owner,
-    id: &str,
-    item: String,
-    budget: &Budget,
-) -> Result<StoredItem> {
+pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: &str, budget: &Budget) -> Result<StoredItem> {
     let row = ConversationRow::find(s, owner, id)?;
-    let (pos, bytes) = newest(s, &row, &item)?;
+    let (pos, bytes) = newest(s, &row, item)?;
     budget.pay(bytes)?;
     let sql = "SELECT body FROM entry WHERE conversation = ? AND pos = ?";
     let body = s.first(sql, params![row.key, pos], |row| row.get(0))?;
-    Ok(StoredItem { id: item, body: body.ok_or(StoreError::NotFound)? })
+    Ok(StoredItem { id: item.to_owned(), body: body.ok_or(StoreError::NotFound)? })
 }
 
 pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<StoredConversation> {

@@ -11,6 +11,7 @@ pub(crate) mod database;
 pub(crate) mod evict;
 pub(crate) mod garbage;
 mod named;
+pub(crate) mod queue;
 mod read;
 mod repeat;
 mod responses;

@@ -13,8 +13,8 @@ const IN_CONVERSATIONS: &str = "JOIN conversation ON conversation.key = entry.co
      AND (running IS NOT NULL OR used > ?3) ORDER BY entry.conversation DESC, pos DESC LIMIT 1";
 
 /// The newest item of this id, once it is paid for.
-pub(crate) fn item(s: &Session, owner: &Owner, id: String, budget: &Budget) -> Result<Option<StoredItem>> {
-    let which = params![owner.name(), &*id, s.expired()];
+pub(crate) fn item(s: &Session, owner: &Owner, id: &str, budget: &Budget) -> Result<Option<StoredItem>> {
+    let which = params![owner.name(), id, s.expired()];
     let in_response = s.first(IN_RESPONSES, which, |row| {
         Ok(Place {
             side: Some(read::side(row, 1)?),
@@ -30,5 +30,5 @@ pub(crate) fn item(s: &Session, owner: &Owner, id: String, budget: &Budget) -> R
     };
     let Some(place) = place else { return Ok(None) };
     budget.pay(place.bytes)?;
-    Place { id, ..place }.load(s).map(Some)
+    Place { id: id.to_owned(), ..place }.load(s).map(Some)
 }

@@ -34,7 +34,7 @@ pub trait Calls: Clone + Send + Sync + 'static {
     /// Has `work` made, which writes nothing and sees one state of the database.
     fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
+        work: impl Fn(&Session) -> Result<T> + Send + 'static,
     ) -> impl Future<Output = Result<T>> + Send + 'static;
 }
 
@@ -82,7 +82,7 @@ fn change<T: Send + 'static>(
 
 fn read<T: Send + 'static>(
     store: &impl Tables,
-    work: impl FnOnce(&Session) -> Result<T> + Send + 'static,
+    work: impl Fn(&Session) -> Result<T> + Send + 'static,
 ) -> Reply<T> {
     Reply::read(store.calls().read(work))
 }
@@ -91,7 +91,7 @@ fn read<T: Send + 'static>(
 fn read_paid<T: Send + 'static>(
     store: &impl Tables,
     budget: Budget,
-    work: impl FnOnce(&Session, &Budget) -> Result<T> + Send + 'static,
+    work: impl Fn(&Session, &Budget) -> Result<T> + Send + 'static,
 ) -> Reply<T> {
     read(store, move |s| budget.run(|| work(s, &budget)))
 }
@@ -99,7 +99,7 @@ fn read_paid<T: Send + 'static>(
 /// Reads a row, and renews its age with `touch` if `work` says its key.
 fn read_and_touch<T: Send + 'static>(
     store: &impl Tables,
-    work: impl FnOnce(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
+    work: impl Fn(&Session) -> Result<(T, Option<i64>)> + Send + 'static,
     touch: fn(&Session, i64) -> Result<()>,
 ) -> Reply<T> {
     let calls = store.calls();
@@ -183,7 +183,7 @@ impl<S: Tables> Store for S {
     fn items_by_id(&self, owner: &Owner, ids: Vec<String>, budget: Budget) -> Reply<Vec<Option<StoredItem>>> {
         let owner = owner.clone();
         read_paid(self, budget, move |s, budget| {
-            ids.into_iter().map(|id| named::item(s, &owner, id, budget)).collect()
+            ids.iter().map(|id| named::item(s, &owner, id, budget)).collect()
         })
     }
 
@@ -242,7 +242,7 @@ impl<S: Tables> Store for S {
 
     fn conversation_item(&self, owner: &Owner, id: &str, item: &str, budget: Budget) -> Reply<StoredItem> {
         let (owner, id, item) = (owner.clone(), id.to_owned(), item.to_owned());
-        read_paid(self, budget, move |s, budget| conversations::item(s, &owner, &id, item, budget))
+        read_paid(self, budget, move |s, budget| conversations::item(s, &owner, &id, &item, budget))
     }
 
     fn conversation_remove(&self, owner: &Owner, id: &str, item: &str) -> Reply<StoredConversation> {

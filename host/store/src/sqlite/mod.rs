@@ -4,7 +4,7 @@
 mod connection;
 mod open;
 mod open_file;
-mod queue;
+mod threads;
 
 use std::path::Path;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::sql::transactions::{Calls, Scope, Tables};
 use crate::{Bounds, Evicted, OpenCause, OpenError, TimeSource};
 use open::Locks;
 use open_file::OpenFile;
-use queue::{Connected, Queue};
+use threads::Connected;
 
 pub use open::{SchemaVersions, backup, is_in_use};
 
@@ -63,8 +63,8 @@ pub struct Sqlite {
 
 /// An open database and the threads that use it.
 struct Opened {
-    writer: Arc<Queue>,
-    reader: Arc<Queue>,
+    writer: Arc<threads::Calls>,
+    reader: Arc<threads::Calls>,
     threads: Vec<JoinHandle<()>>,
     /// Locks on the file, held until the threads have ended.
     locks: Option<Locks>,
@@ -105,8 +105,8 @@ impl Sqlite {
 #[derive(Clone)]
 pub struct Queues {
     host: Arc<str>,
-    writer: Arc<Queue>,
-    reader: Arc<Queue>,
+    writer: Arc<threads::Calls>,
+    reader: Arc<threads::Calls>,
 }
 
 impl Tables for Sqlite {
@@ -125,18 +125,14 @@ impl Calls for Queues {
         _: Scope,
         work: impl Fn(&Session) -> crate::Result<T> + Send + 'static,
     ) -> impl Future<Output = crate::Result<T>> + Send + 'static {
-        let host = self.host.clone();
-        self.writer.clone().call(move |s| {
-            s.host.replace(host);
-            work(s)
-        })
+        self.writer.clone().call(self.host.clone(), work)
     }
 
     fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Session) -> crate::Result<T> + Send + 'static,
+        work: impl Fn(&Session) -> crate::Result<T> + Send + 'static,
     ) -> impl Future<Output = crate::Result<T>> + Send + 'static {
-        self.reader.clone().call(work)
+        self.reader.clone().call(self.host.clone(), work)
     }
 }
 
@@ -148,11 +144,11 @@ impl Opened {
         let open = Arc::new(OpenFile::new(file.clone()).map_err(failed)?);
         let mut store = Self::start(connection, schema, options, Some(open)).map_err(failed)?;
         store.locks = Some(locks);
-        store.reader = Queue::new();
+        store.reader = threads::Calls::new();
         for _ in 0..READERS {
             let connection = open::reader(&file).map_err(|e| OpenError::sqlite(path.display(), &e))?;
             store
-                .spawn("store-reader", store.reader.clone(), connection, options, queue::read)
+                .spawn("store-reader", store.reader.clone(), connection, options, threads::read)
                 .map_err(failed)?;
         }
         Ok(store)
@@ -170,7 +166,7 @@ impl Opened {
         options: &Options,
         file: Option<Arc<OpenFile>>,
     ) -> std::io::Result<Self> {
-        let writer = Queue::new();
+        let writer = threads::Calls::new();
         let mut store = Self {
             reader: writer.clone(),
             writer: writer.clone(),
@@ -180,17 +176,17 @@ impl Opened {
             schema,
             evicted: Arc::default(),
         };
-        store.spawn("store-writer", writer, connection, options, queue::write)?;
+        store.spawn("store-writer", writer, connection, options, threads::write)?;
         Ok(store)
     }
 
     fn spawn(
         &mut self,
         name: &str,
-        queue: Arc<Queue>,
+        queue: Arc<threads::Calls>,
         connection: rusqlite::Connection,
         options: &Options,
-        run: fn(&Queue, &Connected),
+        run: fn(&threads::Calls, &Connected),
     ) -> std::io::Result<()> {
         let (bounds, clock) = (options.bounds.clone(), options.clock.clone());
         let (file, evicted) = (self.file.clone(), self.evicted.clone());

@@ -15,10 +15,10 @@ use crate::{OpenCause, OpenError};
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
 pub(crate) const MIGRATIONS: [&str; 4] = [
-    include_str!("../../migrations/001.sql"),
-    include_str!("../../migrations/002.sql"),
-    include_str!("../../migrations/003.sql"),
-    include_str!("../../migrations/004.sql"),
+    include_str!("../../migrations/sqlite/001.sql"),
+    include_str!("../../migrations/sqlite/002.sql"),
+    include_str!("../../migrations/sqlite/003.sql"),
+    include_str!("../../migrations/sqlite/004.sql"),
 ];
 
 /// Marks a file as ours: "Slui".

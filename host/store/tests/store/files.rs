@@ -108,7 +108,7 @@ fn where_there_can_be_no_file_it_is_refused() {
 #[test]
 fn an_open_says_which_schema_was_there() {
     let folder = tempfile::tempdir().unwrap();
-    let newest = files("migrations").len();
+    let newest = files("migrations/sqlite").len();
     for before in [0, newest] {
         let schema = Sqlite::open(&path(&folder), &Options::default()).unwrap().schema();
         assert_eq!((schema.before, schema.now), (before, newest));
@@ -126,7 +126,7 @@ async fn backup_of_an_open_store_is_whole_and_private() {
     // What comes later isn't in it, and a second backup doesn't take its place.
     store.conversation_create(&Owner::new("alice"), "later", vec![], vec![]).await.unwrap();
     assert!(backup(&path(&folder), &to).unwrap_err().to_string().contains("File exists"));
-    read_fixture(&Sqlite::open(&to, &Options::default()).unwrap(), files("migrations").len()).await;
+    read_fixture(&Sqlite::open(&to, &Options::default()).unwrap(), files("migrations/sqlite").len()).await;
 }
 
 #[test]
@@ -145,7 +145,7 @@ async fn full_sync_stores_the_same() {
     let options = Options { synchronous: store::Synchronous::Full, ..Options::default() };
     let store = Sqlite::open(&path(&folder), &options).unwrap();
     write_fixture(&store).await;
-    read_fixture(&store, files("migrations").len()).await;
+    read_fixture(&store, files("migrations/sqlite").len()).await;
 }
 
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn every_older_schema_is_opened() {
     let schemas = files("tests/schemas");
     assert_eq!(
         schemas.len(),
-        files("migrations").len(),
+        files("migrations/sqlite").len(),
         "each migration has its fixture: UPDATE_EXPECT=1 writes it"
     );
     for (index, schema) in schemas.iter().enumerate() {
@@ -266,7 +266,7 @@ async fn log_of_a_response_that_runs_is_carried_over() {
 /// A kill leaves a file as it was, and of the write-ahead log what was written so far.
 #[tokio::test]
 async fn migration_that_was_killed_anywhere_is_made_whole() {
-    let (schemas, newest) = (files("tests/schemas"), files("migrations").len());
+    let (schemas, newest) = (files("tests/schemas"), files("migrations/sqlite").len());
     let log = |folder: &tempfile::TempDir| folder.path().join("state.db-wal");
     for schema in &schemas[..newest - 1] {
         let folder = tempfile::tempdir().unwrap();
@@ -290,7 +290,7 @@ async fn migration_that_was_killed_anywhere_is_made_whole() {
 
 #[tokio::test]
 async fn released_migrations_still_make_the_schemas_of_then() {
-    let newest = files("migrations").len();
+    let newest = files("migrations/sqlite").len();
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas");
     let folder = tempfile::tempdir().unwrap();
     let store = Sqlite::open(&path(&folder), &then()).unwrap();

@@ -1,7 +1,8 @@
-//! What tests share: both stores, short constructors, a clock that they set.
+//! What tests share: all stores, short constructors, a clock that they set.
 
 use std::path::PathBuf;
 
+use crate::postgres::Schema;
 use store::{
     Bounds, Budget, Chunk, End, Finished, Lease, Link, Needs, NewResponse, Options, Order, Owner, Page,
     Served, Sqlite, Status, Store, StoreError, StoredItem, TimeSource,
@@ -15,13 +16,20 @@ pub(crate) struct Kit {
     pub(crate) clock: TimeSource,
     pub(crate) owner: Owner,
     options: Options,
-    /// Where it is kept; none in memory.
-    folder: Option<tempfile::TempDir>,
+    place: Place,
 }
 
-/// Runs `test` on a store in a file and on one in memory.
+/// Where a test's store is.
+enum Place {
+    Memory,
+    File(tempfile::TempDir),
+    Postgres(Schema),
+}
+
+/// Runs `test` on a store in a file, on one in memory, and on one in Postgres where there is one.
 pub(crate) async fn each(bounds: Bounds, test: impl AsyncFn(&mut Kit)) {
-    for folder in [Some(tempfile::tempdir().unwrap()), None] {
+    let postgres = Schema::new().map(Place::Postgres);
+    for place in [Place::File(tempfile::tempdir().unwrap()), Place::Memory].into_iter().chain(postgres) {
         let clock = TimeSource::manual(1_000_000_000_000);
         let options = Options {
             host: "here".into(),
@@ -29,21 +37,28 @@ pub(crate) async fn each(bounds: Bounds, test: impl AsyncFn(&mut Kit)) {
             clock: clock.clone(),
             ..Options::default()
         };
-        let [store, beside] = open(folder.as_ref(), &options);
-        let mut kit = Kit { store, beside, clock, owner: Owner::new("alice"), options, folder };
+        let [store, beside] = place.open(&options);
+        let mut kit = Kit { store, beside, clock, owner: Owner::new("alice"), options, place };
         test(&mut kit).await;
         assert_eq!(kit.store.check().await.unwrap(), Vec::<String>::new());
     }
 }
 
-/// A store's handles for two hosts.
-fn open(folder: Option<&tempfile::TempDir>, options: &Options) -> [Box<dyn Store>; 2] {
-    let store = match folder {
-        Some(folder) => Sqlite::open(&path(folder), options).unwrap(),
-        None => Sqlite::memory(options).unwrap(),
-    };
-    let beside = store.beside("there");
-    [Box::new(store), Box::new(beside)]
+impl Place {
+    /// A store's handles for two hosts.
+    fn open(&self, options: &Options) -> [Box<dyn Store>; 2] {
+        let store = match self {
+            Self::Memory => Sqlite::memory(options).unwrap(),
+            Self::File(folder) => Sqlite::open(&path(folder), options).unwrap(),
+            Self::Postgres(schema) => {
+                let store = schema.open(options);
+                let beside = store.beside("there");
+                return [Box::new(store), Box::new(beside)];
+            }
+        };
+        let beside = store.beside("there");
+        [Box::new(store), Box::new(beside)]
+    }
 }
 
 /// Path of the store in a folder.
@@ -52,14 +67,16 @@ pub(crate) fn path(folder: &tempfile::TempDir) -> PathBuf {
 }
 
 impl Kit {
-    /// Closes and opens the store. Returns whether it is kept that long.
+    /// Closes and opens the store, as one process does after another. Returns whether it is kept that
+    /// long, and has lost its leases by that: others' processes may have a shared one open.
     pub(crate) fn reopen(&mut self) -> bool {
-        if self.folder.is_some() {
-            // The file has one owner: the old store is dropped first.
-            [self.store, self.beside] = open(None, &self.options);
-            [self.store, self.beside] = open(self.folder.as_ref(), &self.options);
+        if let Place::Memory = self.place {
+            return false;
         }
-        self.folder.is_some()
+        // A file has one owner: the old store is dropped first.
+        [self.store, self.beside] = Place::Memory.open(&self.options);
+        [self.store, self.beside] = self.place.open(&self.options);
+        matches!(self.place, Place::File(_))
     }
 
     /// Runs `test` again after the store was closed and opened.

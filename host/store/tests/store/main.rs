@@ -17,6 +17,7 @@ mod kit;
 mod model;
 mod paid;
 mod pieces;
+mod postgres;
 mod property;
 mod repeats;
 

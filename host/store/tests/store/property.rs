@@ -307,7 +307,7 @@ fn play(steps: &[(usize, Step)], logless: bool) {
         claims: bounds.claims,
         unserved: millis(bounds.unserved),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(each(bounds, async |kit| {
         let model = Model::new(limits.clone(), kit.clock.now());
         let mut program =

@@ -1,0 +1,148 @@
+//! Opens a database: its schema, migrations, and the threads with the connections.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, mpsc};
+
+use super::address::Address;
+use super::connection::{Access, Connection};
+use super::threads::{self, Connected, serve};
+use super::{Opened, PostgresOptions};
+use crate::sql::database::{Database, Value};
+use crate::sql::session::Session;
+use crate::sql::transactions::Scope;
+use crate::{Bounds, Evicted, OpenCause, OpenError, SchemaVersions, StoreError, TimeSource};
+
+/// Migration N brings a schema N-1 to schema N, and says in table `schema` since which version its
+/// statements are good: what a version before it reads and writes may go in a later one only. A released
+/// one is never edited.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/001.sql")];
+/// The oldest version whose statements the tables still serve.
+const READABLE_SINCE: usize = 1;
+
+/// Number of the advisory lock under which schemas are changed: "Slui".
+const LOCK: i64 = 0x536c_7569;
+
+/// What each thread needs.
+#[derive(Clone)]
+struct Parts {
+    address: Address,
+    bounds: Bounds,
+    clock: TimeSource,
+    evicted: Arc<Mutex<Evicted>>,
+}
+
+impl Parts {
+    /// The calling thread's connection.
+    fn connected(self) -> std::io::Result<Connected> {
+        let connection = Rc::new(Connection::new(self.address, self.clock)?);
+        let session = Session::new(Box::new(connection.clone()), self.bounds, self.evicted);
+        Ok(Connected { connection, session })
+    }
+}
+
+impl Opened {
+    pub(super) fn open(url: &str, options: &PostgresOptions) -> Result<Self, OpenError> {
+        let address =
+            Address::read(url, &options.schema, &options.tls)?.with_password(options.password.as_deref());
+        let shown = address.to_string();
+        let failed = |e: &dyn std::fmt::Display| OpenError::new(OpenCause::Unreachable, &shown, e);
+        let parts = Parts {
+            address,
+            bounds: options.bounds.clone(),
+            clock: options.clock.clone(),
+            evicted: Arc::default(),
+        };
+        let queue = threads::Calls::new();
+        let (migrated, schema) = mpsc::channel();
+        let mut threads = Vec::new();
+        for number in 0..options.connections.max(1) {
+            let (queue, parts) = (queue.clone(), parts.clone());
+            // The first one brings the schema up to date before it serves.
+            let migrated = (number == 0).then(|| migrated.clone());
+            let thread = std::thread::Builder::new().name("store-postgres".to_owned());
+            let thread = thread.spawn(move || match parts.connected() {
+                Ok(thread) => {
+                    if let Some(migrated) = migrated {
+                        let _ = migrated.send(migrate(&thread.connection));
+                    }
+                    serve(&queue, &thread);
+                }
+                Err(error) => {
+                    let error = StoreError::Unavailable(error.to_string());
+                    let _ = migrated.map(|migrated| migrated.send(Err(error)));
+                }
+            });
+            threads.push(thread.map_err(|e| failed(&e))?);
+        }
+        let none = SchemaVersions { before: 0, now: 0 };
+        let mut opened = Self { queue, threads, schema: none };
+        opened.schema = match schema.recv() {
+            Ok(Ok(Ok(schema))) => schema,
+            Ok(Ok(Err(why))) => return Err(OpenError::new(OpenCause::Content, &shown, why)),
+            Ok(Err(StoreError::Unavailable(why))) => {
+                let why = why.strip_prefix(&format!("{shown}: ")).unwrap_or(&why).to_owned();
+                return Err(failed(&why));
+            }
+            Ok(Err(error)) => return Err(failed(&error)),
+            Err(error) => return Err(failed(&error)),
+        };
+        Ok(opened)
+    }
+}
+
+/// Brings a schema to the newest version, in one transaction that others wait for. Says why it can't
+/// where a later version has changed it beyond what this one reads.
+fn migrate(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, String>, StoreError> {
+    connection.begin(&Access::Write(Scope::Row))?;
+    let migrated = migrate_in(connection);
+    match migrated {
+        Ok(Ok(schema)) => connection.commit().map(|()| Ok(schema)),
+        other => {
+            connection.roll_back();
+            other
+        }
+    }
+}
+
+fn migrate_in(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, String>, StoreError> {
+    connection.execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
+    let schema = connection.schema();
+    let has_tables = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = to_regnamespace(?1)";
+    let mut before = [0, 0];
+    if number(connection, has_tables, &[Value::Text(schema)])? == 0 {
+        connection.execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"))?;
+    } else if number(connection, "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('schema')", &[])? == 0
+    {
+        return Ok(Err(format!("schema {schema} has other tables than a store's; give another one")));
+    } else {
+        connection.query("SELECT version, readable_since FROM schema", &[], &mut |row| {
+            before = [row.get::<u64>(0)?, row.get::<u64>(1)?];
+            Ok(false)
+        })?;
+    }
+    let newest = MIGRATIONS.len();
+    let [version, readable] = before.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    if readable > newest {
+        return Ok(Err(format!(
+            "it has schema {version}, which versions that know schema {readable} read, and this one knows schemas up to {newest}; use a newer version"
+        )));
+    }
+    for migration in MIGRATIONS.iter().skip(version) {
+        connection.execute(migration)?;
+    }
+    if version < newest {
+        connection.execute(&format!(
+            "DELETE FROM schema; INSERT INTO schema (version, readable_since) VALUES ({newest}, {READABLE_SINCE})"
+        ))?;
+    }
+    Ok(Ok(SchemaVersions { before: version, now: version.max(newest) }))
+}
+
+fn number(connection: &Rc<Connection>, sql: &str, params: &[Value<'_>]) -> Result<u64, StoreError> {
+    let mut number = 0;
+    connection.query(sql, params, &mut |row| {
+        number = row.get(0)?;
+        Ok(false)
+    })?;
+    Ok(number)
+}

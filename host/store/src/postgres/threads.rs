@@ -1,0 +1,132 @@
+//! The threads that have the connections, one each: a transaction is made where one is free.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connection::{Access, Connection, Failure};
+use crate::sql::evict;
+use crate::sql::queue::{Call, CloseOnDrop, Queue, Queued};
+use crate::sql::session::Session;
+use crate::sql::transactions::Scope;
+use crate::{Full, Result, StoreError};
+
+/// How often a call is made, where another transaction was in its way or the connection was lost.
+const ATTEMPTS: u32 = 8;
+/// Time between attempts to find out whether a call was committed: so much longer each time.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Removals that one change waits for, in a store that is full.
+const REMOVALS: u32 = 256;
+
+/// How a call is made.
+pub(crate) struct Kind {
+    /// The host that makes it.
+    pub(crate) host: Arc<str>,
+    pub(crate) access: Access,
+}
+
+pub(crate) type Calls = Queue<Kind>;
+
+/// A thread's connection.
+pub(crate) struct Connected {
+    pub(crate) connection: Rc<Connection>,
+    pub(crate) session: Session,
+}
+
+pub(crate) fn serve(queue: &Calls, thread: &Connected) {
+    let _close = CloseOnDrop(queue);
+    while let Some(Queued { kind, mut call }) = queue.take(1).pop_front() {
+        thread.session.host.replace(kind.host);
+        let lost = match kind.access {
+            Access::Read => thread.read(&mut *call),
+            Access::Write(_) => thread.write(&kind.access, &mut *call),
+        };
+        call.answer(lost.err().as_ref());
+    }
+}
+
+impl Connected {
+    /// Makes a call that only reads: once, since its reader pays as it reads.
+    fn read(&self, call: &mut dyn Call) -> Result<()> {
+        self.begin(&Access::Read)?;
+        let made = call.run(&self.session);
+        if made.is_ok() {
+            // A transaction that only read has nothing to lose.
+            let _ = self.connection.commit();
+        } else {
+            self.connection.roll_back();
+        }
+        made
+    }
+
+    /// Begins a transaction, on a new connection if the old one was lost meanwhile.
+    fn begin(&self, access: &Access) -> Result<()> {
+        let begun = self.connection.begin(access).or_else(|error| {
+            self.connection.roll_back();
+            let is_lost = self.connection.failure() == Some(Failure::Lost);
+            if is_lost { self.connection.begin(access) } else { Err(error) }
+        });
+        self.session.moment.set(begun?);
+        Ok(())
+    }
+
+    /// Makes a call that writes, until it is known whether it is made.
+    fn write(&self, access: &Access, call: &mut dyn Call) -> Result<()> {
+        let (mut attempts, mut removals) = (0, 0);
+        self.session.is_repeated.set(false);
+        loop {
+            let made = self.transaction(access, |session| call.run(session));
+            if made.is_ok() {
+                return made;
+            }
+            if matches!(made, Err(StoreError::Full(Full::Store))) {
+                removals += 1;
+                if removals > REMOVALS || !self.make_room()? {
+                    return made;
+                }
+                continue;
+            }
+            attempts += 1;
+            let limit = match self.connection.failure() {
+                Some(Failure::Conflict) => ATTEMPTS,
+                // Whether it was committed is to be found out, though the database is being started again.
+                Some(Failure::Lost) if self.session.is_repeated.get() => {
+                    std::thread::sleep(attempts * PAUSE);
+                    ATTEMPTS
+                }
+                Some(Failure::Lost) => 1,
+                Some(Failure::Refused) | None => 0,
+            };
+            if attempts > limit {
+                return made;
+            }
+        }
+    }
+
+    /// Removes what a change lacks room for, others' too. Returns whether there was something.
+    fn make_room(&self) -> Result<bool> {
+        let lacking = self.session.lacking.get();
+        let mut has_removed = false;
+        self.transaction(&Access::Write(Scope::Row), |session| {
+            has_removed = evict::make_room_for_others(session, lacking)?;
+            Ok(())
+        })?;
+        Ok(has_removed)
+    }
+
+    fn transaction(&self, access: &Access, work: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
+        self.begin(access)?;
+        let mut made = work(&self.session);
+        if made.is_ok() {
+            made = self.connection.commit();
+            self.session.is_repeated.set(self.session.is_repeated.get() || made.is_err());
+        }
+        if made.is_ok() {
+            self.session.committed();
+        } else {
+            self.session.evicting.take();
+            self.connection.roll_back();
+        }
+        made
+    }
+}
