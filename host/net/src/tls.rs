@@ -7,7 +7,10 @@ use std::path::Path;
 use std::sync::Once;
 
 use reqwest::{Certificate, ClientBuilder};
-use rustls::CertificateError;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+use rustls_platform_verifier::ConfigVerifierExt;
 use system::bounded::{self, SETTINGS_BYTES};
 
 /// Sets up TLS for a client of one server. If the server's URL isn't `https`, no certificates are
@@ -17,15 +20,11 @@ pub fn with_tls(
     is_https: bool,
     ca_file: Option<&Path>,
 ) -> Result<ClientBuilder, String> {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        // An error means that a provider is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
+    install_provider();
     Ok(match ca_file {
         _ if !is_https => {
-            let nobody = rustls::RootCertStore::empty();
-            let tls = rustls::ClientConfig::builder().with_root_certificates(nobody).with_no_client_auth();
+            let nobody = RootCertStore::empty();
+            let tls = ClientConfig::builder().with_root_certificates(nobody).with_no_client_auth();
             builder.tls_backend_preconfigured(tls)
         }
         Some(file) => builder.tls_certs_only(certificates(file)?),
@@ -33,15 +32,50 @@ pub fn with_tls(
     })
 }
 
+fn install_provider() {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        // An error means that a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+/// TLS for a client of one server that doesn't speak HTTP.
+pub fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, String> {
+    install_provider();
+    let Some(file) = ca_file else {
+        return ClientConfig::with_platform_verifier()
+            .map_err(|error| format!("the system's certificates: {error}"));
+    };
+    let mut roots = RootCertStore::empty();
+    let pem = pem(file)?;
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let added = certificate
+            .map_err(|error| error.to_string())
+            .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
+        added.map_err(|error| format!("{}: no PEM file of certificates: {error}", file.display()))?;
+    }
+    if roots.is_empty() {
+        return Err(no_certificate(file));
+    }
+    Ok(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth())
+}
+
+fn pem(file: &Path) -> Result<String, String> {
+    bounded::text(file, SETTINGS_BYTES).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn no_certificate(file: &Path) -> String {
+    format!("{} holds no certificate: expected PEM", file.display())
+}
+
 /// Certificates of a PEM file; at least one.
 pub fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
-    let place = file.display();
-    let pem = bounded::text(file, SETTINGS_BYTES).map_err(|error| format!("{place}: {error}"))?;
-    let certificates = Certificate::from_pem_bundle(pem.as_bytes());
+    let certificates = Certificate::from_pem_bundle(pem(file)?.as_bytes());
     let certificates =
-        certificates.map_err(|error| format!("{place}: no PEM file of certificates: {error}"))?;
+        certificates.map_err(|error| format!("{}: no PEM file of certificates: {error}", file.display()))?;
     if certificates.is_empty() {
-        return Err(format!("{place} holds no certificate: expected PEM"));
+        return Err(no_certificate(file));
     }
     Ok(certificates)
 }

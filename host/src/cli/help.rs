@@ -64,7 +64,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "draft_contracts",
         ],
     ),
-    ("Stored responses", &["store", "store_sync"]),
+    ("Stored responses", &["store", "store_sync", "store_connections", "store_password_file", "store_ca"]),
     ("Records of answers", &["record", "record_failed", "record_sample", "redact", "inspect"]),
     ("Remote engines", &["engine_kind", "engine_reasoning_budget", "engine_key", "engine_ca"]),
     ("Tools that the server runs", &["mcp_request_urls"]),

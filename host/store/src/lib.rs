@@ -26,9 +26,9 @@ pub use clock::TimeSource;
 pub use error::{Full, OpenCause, OpenError, Result, StoreError, TooLong};
 pub use limits::Bounds;
 pub use postgres::{Postgres, PostgresOptions};
-pub use records::{Evicted, ExportedRecord, Purge, Stats};
+pub use records::{Evicted, ExportedRecord, Purge, SchemaVersions, Stats};
 pub use reply::{METRICS, Reply, TRANSACTIONS, register_metrics};
-pub use sqlite::{Options, SchemaVersions, Sqlite, Synchronous, backup, is_in_use};
+pub use sqlite::{Options, Sqlite, Synchronous, backup, is_in_use};
 pub use store::Store;
 pub use types::{
     Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,

@@ -67,3 +67,12 @@ pub enum ExportedRecord {
     /// A conversation with its items.
     Conversation(Owner, StoredConversation, Vec<StoredItem>),
 }
+
+/// The schema of a database: a number that migrations raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchemaVersions {
+    /// Number before it was opened; 0 of a new one.
+    pub before: usize,
+    /// Number since then.
+    pub now: usize,
+}

@@ -72,6 +72,9 @@ pub struct Journal {
     next: u64,
     waiting: Vec<Vec<u8>>,
     since: Instant,
+    /// A chunk that was sent to the store, which may have it: the same is sent again, and nothing else in
+    /// its place.
+    sent: Option<Chunk>,
 }
 
 impl Journal {
@@ -83,7 +86,7 @@ impl Journal {
         next: u64,
         progress: watch::Sender<StoreProgress>,
     ) -> Self {
-        Self { store, lease, progress, next, waiting: Vec::new(), since: Instant::now() }
+        Self { store, lease, progress, next, waiting: Vec::new(), since: Instant::now(), sent: None }
     }
 
     /// Adds events, and empties the buffer.
@@ -107,16 +110,25 @@ impl Journal {
         sleep_until(self.since + CHUNK_WAIT).await;
     }
 
-    /// Stores the events that wait. Those that can't be stored wait on.
+    /// Stores the events that wait. Those that can't be stored are the first of the next time.
     pub(crate) async fn flush(&mut self) -> store::Result<()> {
-        let Some(chunk) = self.take() else { return Ok(()) };
-        let stored = self.store.append(&self.lease, chunk.clone()).await;
-        if stored.is_ok() {
-            self.progress.send_replace(StoreProgress::Stored(self.next));
-        } else {
-            (self.next, self.waiting) = (chunk.first, chunk.events);
+        if self.sent.is_none() {
+            self.sent = self.take();
         }
-        stored
+        let Some(chunk) = self.sent.clone() else { return Ok(()) };
+        let next = chunk.first + chunk.events.len() as u64;
+        self.store.append(&self.lease, chunk).await?;
+        self.sent = None;
+        self.progress.send_replace(StoreProgress::Stored(next));
+        Ok(())
+    }
+
+    /// Stores what couldn't be stored before: what comes behind it can't be otherwise.
+    pub(crate) async fn send_again(&mut self) {
+        if self.sent.is_some() {
+            // Its failure is that of what comes behind it.
+            let _ = self.flush().await;
+        }
     }
 
     /// The events that wait, for whoever stores them with the answer's end.
@@ -135,6 +147,12 @@ impl Journal {
             last.events.pop();
         }
         last.events.extend(instead.iter().map(|(_, json)| json.to_vec()));
-        last
+        match self.sent.clone() {
+            Some(Chunk { first, mut events }) => {
+                events.append(&mut last.events);
+                Chunk { first, events }
+            }
+            None => last,
+        }
     }
 }

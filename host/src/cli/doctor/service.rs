@@ -78,6 +78,12 @@ fn seal_key(findings: &mut Findings, given: Option<&Path>) {
 /// The store's file, which isn't made or changed here.
 fn stored(findings: &mut Findings, arguments: &StoreArguments) {
     let loss = "what is stored is lost when the server ends";
+    if let Some((url, opened)) = arguments.database() {
+        return match opened {
+            Ok(schema) => findings.ok("store", format!("{url}, schema {}", schema.now)),
+            Err(error) => findings.fail("store", format!("{error:#}")),
+        };
+    }
     let Some(file) = arguments.file() else {
         return findings.warn("store", format!("not in a file: {loss}"));
     };

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::file::FileArgument;
+use super::file::StoreArgument;
 
 #[derive(clap::Args)]
 pub(super) struct BackupArguments {
     /// File for the copy, which must not exist. Only this user may read it.
     copy: PathBuf,
     #[command(flatten)]
-    file: FileArgument,
+    store: StoreArgument,
 }
 
 pub(super) fn run(arguments: &BackupArguments) -> anyhow::Result<ExitCode> {
-    store::backup(&arguments.file.path()?, &arguments.copy)?;
+    store::backup(&arguments.store.file()?, &arguments.copy)?;
     Ok(ExitCode::SUCCESS)
 }

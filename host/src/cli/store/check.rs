@@ -4,18 +4,17 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use net::printable::Escaped;
-use store::Store as _;
 
-use super::file::{FileArgument, wait};
+use super::file::{StoreArgument, wait};
 
 #[derive(clap::Args)]
 pub(super) struct CheckArguments {
     #[command(flatten)]
-    file: FileArgument,
+    store: StoreArgument,
 }
 
 pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
-    let faults = wait(arguments.file.open()?.check())?;
+    let faults = wait(arguments.store.open()?.check())?;
     let mut out = std::io::stdout().lock();
     if faults.is_empty() {
         writeln!(out, "whole")?;

@@ -11,11 +11,11 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::{
-    Completion, EndedResponse, ExportedRecord, Link, Owner, Response, State, Status, Store as _,
+    Completion, EndedResponse, ExportedRecord, Link, Owner, Response, State, Status,
     StoredConversation, StoredItem,
 };
 
-use super::file::{FileArgument, wait};
+use super::file::{StoreArgument, wait};
 
 #[derive(clap::Args)]
 pub(super) struct ExportArguments {
@@ -23,11 +23,11 @@ pub(super) struct ExportArguments {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     owner: Option<String>,
     #[command(flatten)]
-    file: FileArgument,
+    store: StoreArgument,
 }
 
 pub(super) fn run(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
-    let store = arguments.file.open()?;
+    let store = arguments.store.open()?;
     let owner = arguments.owner.as_deref().map(Owner::new);
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut after = 0;

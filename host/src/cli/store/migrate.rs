@@ -5,16 +5,16 @@ use std::process::ExitCode;
 
 use store::SchemaVersions;
 
-use super::file::FileArgument;
+use super::file::StoreArgument;
 
 #[derive(clap::Args)]
 pub(super) struct MigrateArguments {
     #[command(flatten)]
-    file: FileArgument,
+    store: StoreArgument,
 }
 
 pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
-    let SchemaVersions { before, now } = arguments.file.open()?.schema();
+    let SchemaVersions { before, now } = arguments.store.schema()?;
     let mut out = std::io::stdout().lock();
     if before == now {
         writeln!(out, "it has schema {now} already")?;

@@ -5,20 +5,28 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use store::{Bounds, OpenCause, OpenError, Options, Sqlite, Store, Synchronous};
+use store::{
+    Bounds, OpenCause, OpenError, Options, Postgres, PostgresOptions, SchemaVersions, Sqlite, Store,
+    Synchronous, TimeSource,
+};
 
-use crate::cli::data;
 use crate::cli::limits::Switches;
 use crate::cli::values::{parsed, synchronous};
+use crate::cli::{data, settings_file};
 
 /// Name of the default store in the user's data folder.
 pub(super) const DEFAULT: &str = "state.db";
+/// Schema of a database that has the tables.
+const SCHEMA: &str = "sluice";
 
-/// Value of `--store`. One that needs credentials will name the variable or the file that has them,
-/// and never hold them.
+/// Connections of `host store`, which asks one thing after another.
+const COMMAND_CONNECTIONS: usize = 1;
+
+/// Value of `--store`. It holds no password: others see it among the processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Sqlite(PathBuf),
+    Postgres(String),
     Memory,
     Nowhere,
 }
@@ -28,27 +36,85 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
+            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+                let user = rest.split(['/', '?']).nth(2).and_then(|host| host.rsplit_once('@'));
+                let has_password =
+                    user.is_some_and(|(user, _)| user.contains(':')) || rest.contains("password=");
+                if has_password {
+                    return Err("the URL has a password, which others on this machine see among the processes: give it as PGPASSWORD or by --store-password-file".to_owned());
+                }
+                Ok(Self::Postgres(text.to_owned()))
+            }
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::Sqlite(file.into())),
             None if text == "memory" => Ok(Self::Memory),
             None if text == "none" => Ok(Self::Nowhere),
-            _ => Err(format!("{text} is none of sqlite:FILE, memory and none")),
+            _ => {
+                Err(format!("{text} is none of sqlite:FILE, postgres://USER@HOST/DATABASE, memory and none"))
+            }
         }
     }
 }
 
 #[derive(clap::Args)]
 pub(in crate::cli) struct StoreArguments {
-    /// Where responses and conversations are kept: in a file, which is created if it is missing; in
-    /// memory, until the server ends; or nowhere [default: sqlite:, with sluice/state.db in the
-    /// user's data folder; if that isn't possible, `memory`, with a warning].
-    #[arg(long, value_name = "sqlite:FILE|memory|none", value_parser = parsed::<Place>)]
+    /// Where responses and conversations are kept: in a file, which is created if it is missing; in a
+    /// Postgres database, which any number of servers share; in memory, until the server ends; or
+    /// nowhere [default: sqlite:, with sluice/state.db in the user's data folder; if that isn't
+    /// possible, `memory`, with a warning].
+    #[arg(long, value_name = "sqlite:FILE|postgres:URL|memory|none", value_parser = parsed::<Place>)]
     store: Option<Place>,
-    /// What stored data outlives at once: `normal`: the end of the process, at any moment; `full`:
-    /// the loss of power, too, for which each commit waits for the disk.
+    /// What is stored in a file outlives at once: `normal`: the end of the process, at any moment;
+    /// `full`: the loss of power, too, for which each commit waits for the disk.
     #[arg(long, value_parser = synchronous(), default_value = "normal")]
     store_sync: Synchronous,
     #[command(flatten)]
+    database: DatabaseArguments,
+    /// Connections to the Postgres database.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), default_value_t = 16)]
+    store_connections: u16,
+    #[command(flatten)]
     limits: Switches<Bounds>,
+}
+
+/// How the database of a store is connected to.
+#[derive(clap::Args)]
+pub(super) struct DatabaseArguments {
+    /// File with the password of the Postgres database, on its one line [default: the variable
+    /// PGPASSWORD].
+    #[arg(long, value_name = "FILE")]
+    store_password_file: Option<PathBuf>,
+    /// CA certificates for the Postgres database, in PEM. TLS is spoken with every host but this
+    /// machine, unless its URL says `sslmode=disable` [default: the system's].
+    #[arg(long, value_name = "FILE")]
+    store_ca: Option<PathBuf>,
+}
+
+impl DatabaseArguments {
+    /// Opens the database at a URL as `host`.
+    fn open(&self, url: &str, host: String, bounds: Bounds, connections: usize) -> anyhow::Result<Postgres> {
+        let tls = net::tls::client_config(self.store_ca.as_deref());
+        let options = PostgresOptions {
+            host,
+            bounds,
+            clock: TimeSource::default(),
+            schema: SCHEMA.to_owned(),
+            password: self.password()?,
+            connections,
+            tls: Arc::new(tls.map_err(anyhow::Error::msg).context("--store-ca")?),
+        };
+        Ok(Postgres::open(url, &options)?)
+    }
+
+    fn password(&self) -> anyhow::Result<Option<String>> {
+        let Some(file) = &self.store_password_file else { return Ok(std::env::var("PGPASSWORD").ok()) };
+        let text = settings_file::read("--store-password-file", file)?;
+        Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+    }
+
+    /// Opens the store of `host store`.
+    pub(super) fn open_for_commands(&self, url: &str) -> anyhow::Result<Postgres> {
+        self.open(url, String::new(), Bounds::default(), COMMAND_CONNECTIONS)
+    }
 }
 
 /// A store and its place for the summary.
@@ -64,9 +130,15 @@ impl StoreArguments {
     pub(in crate::cli) fn file(&self) -> Option<PathBuf> {
         match &self.store {
             Some(Place::Sqlite(file)) => Some(file.clone()),
-            Some(Place::Memory | Place::Nowhere) => None,
+            Some(Place::Postgres(_) | Place::Memory | Place::Nowhere) => None,
             None => data::file(DEFAULT),
         }
+    }
+
+    /// The URL of the store's database, and the schema that it has or gets; none if it is in none.
+    pub(in crate::cli) fn database(&self) -> Option<(&str, anyhow::Result<SchemaVersions>)> {
+        let Some(Place::Postgres(url)) = &self.store else { return None };
+        Some((url, self.database.open_for_commands(url).map(|store| store.schema())))
     }
 
     /// Opens the store. The default is the file in the user's data folder; where there can't be
@@ -80,6 +152,7 @@ impl StoreArguments {
             Some(Place::Nowhere) => return Ok((None, "none: nothing is kept".to_owned())),
             Some(Place::Memory) => return self.memory(),
             Some(Place::Sqlite(file)) => return self.sqlite(file).context("--store"),
+            Some(Place::Postgres(url)) => return self.postgres(url).context("--store"),
             None => {}
         }
         let Some(file) = data::file(DEFAULT) else {
@@ -102,12 +175,19 @@ impl StoreArguments {
 
     fn sqlite(&self, file: &Path) -> Result<Opened, OpenError> {
         let store = Sqlite::open(file, &self.options(self.limits.0.clone()))?;
+        Ok((Some(Arc::new(store)), self.shown(&format!("sqlite:{}", file.display()))))
+    }
+
+    fn postgres(&self, url: &str) -> anyhow::Result<Opened> {
+        let (bounds, connections) = (self.limits.0.clone(), self.store_connections.into());
+        let store = self.database.open(url, host_name(), bounds, connections)?;
+        Ok((Some(Arc::new(store)), self.shown(url)))
+    }
+
+    /// A place that keeps what is stored, for the summary.
+    fn shown(&self, place: &str) -> String {
         let days = self.limits.0.unused.as_secs().div_ceil(24 * 60 * 60);
-        let place = format!(
-            "sqlite:{} (prompts and answers, {days} days after their last use; --store none keeps nothing)",
-            file.display()
-        );
-        Ok((Some(Arc::new(store)), place))
+        format!("{place} (prompts and answers, {days} days after their last use; --store none keeps nothing)")
     }
 
     fn memory(&self) -> anyhow::Result<Opened> {
@@ -116,10 +196,13 @@ impl StoreArguments {
     }
 
     fn options(&self, bounds: Bounds) -> Options {
-        let host = getrandom::u64().expect("the system gives randomness");
-        let synchronous = self.store_sync;
-        Options { host: format!("{host:016x}"), bounds, synchronous, ..Options::default() }
+        Options { host: host_name(), bounds, synchronous: self.store_sync, ..Options::default() }
     }
+}
+
+/// This process's name in leases.
+fn host_name() -> String {
+    format!("{:016x}", getrandom::u64().expect("the system gives randomness"))
 }
 
 #[cfg(test)]
@@ -131,7 +214,12 @@ mod tests {
         assert_eq!("sqlite:a:b.db".parse(), Ok(Place::Sqlite("a:b.db".into())));
         assert_eq!("memory".parse(), Ok(Place::Memory));
         assert_eq!("none".parse(), Ok(Place::Nowhere));
-        for text in ["", "sqlite", "sqlite:", "memory:", "state.db", "postgres://host/state"] {
+        let url = "postgres://sluice@db.example:5432/state?sslmode=require";
+        assert_eq!(url.parse(), Ok(Place::Postgres(url.into())));
+        let passwords = ["postgres://a:b@host/state", "postgresql://host/state?user=a&password=b"];
+        for text in
+            ["", "sqlite", "sqlite:", "memory:", "state.db", "postgres:state"].into_iter().chain(passwords)
+        {
             assert!(text.parse::<Place>().is_err(), "{text}");
         }
     }

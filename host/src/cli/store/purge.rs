@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::builder::NonEmptyStringValueParser;
-use store::{Evicted, Owner, Purge, Store as _};
+use store::{Evicted, Owner, Purge};
 
-use super::file::{FileArgument, wait};
+use super::file::{StoreArgument, wait};
 use super::since::{Since, since};
 
 #[derive(clap::Args)]
@@ -30,11 +30,11 @@ pub(super) struct PurgeArguments {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    file: FileArgument,
+    store: StoreArgument,
 }
 
 pub(super) fn run(arguments: &PurgeArguments) -> anyhow::Result<ExitCode> {
-    let store = arguments.file.open()?;
+    let store = arguments.store.open()?;
     let owner = arguments.what.owner.as_deref().map(Owner::new);
     if let Some(owner) = &owner
         && wait(store.stats())?.owners.iter().all(|(known, _)| known != owner)

@@ -4,22 +4,22 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use store::{Stats, Store as _};
+use store::Stats;
 
-use super::file::{FileArgument, wait};
+use super::file::{StoreArgument, wait};
 use crate::cli::table::Table;
 
 #[derive(clap::Args)]
 pub(super) struct StatsArguments {
     #[command(flatten)]
-    file: FileArgument,
+    store: StoreArgument,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
-    let stats = wait(arguments.file.open()?.stats())?;
+    let stats = wait(arguments.store.open()?.stats())?;
     let mut out = std::io::stdout().lock();
     let counts = counts(&stats);
     if arguments.json {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use super::address::Address;
 use super::connection::{Access, Connection};
-use super::threads::{self, Connected, serve};
+use super::threads::{self, Connected, Outage, serve};
 use super::{Opened, PostgresOptions};
 use crate::sql::database::{Database, Value};
 use crate::sql::session::Session;
@@ -29,6 +29,7 @@ struct Parts {
     bounds: Bounds,
     clock: TimeSource,
     evicted: Arc<Mutex<Evicted>>,
+    outage: Arc<Outage>,
 }
 
 impl Parts {
@@ -36,7 +37,7 @@ impl Parts {
     fn connected(self) -> std::io::Result<Connected> {
         let connection = Rc::new(Connection::new(self.address, self.clock)?);
         let session = Session::new(Box::new(connection.clone()), self.bounds, self.evicted);
-        Ok(Connected { connection, session })
+        Ok(Connected { connection, session, outage: self.outage })
     }
 }
 
@@ -51,6 +52,7 @@ impl Opened {
             bounds: options.bounds.clone(),
             clock: options.clock.clone(),
             evicted: Arc::default(),
+            outage: Arc::default(),
         };
         let queue = threads::Calls::new();
         let (migrated, schema) = mpsc::channel();

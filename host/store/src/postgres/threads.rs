@@ -1,8 +1,8 @@
 //! The threads that have the connections, one each: a transaction is made where one is free.
 
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::connection::{Access, Connection, Failure};
 use crate::sql::evict;
@@ -13,7 +13,7 @@ use crate::{Full, Result, StoreError};
 
 /// How often a call is made, where another transaction was in its way or the connection was lost.
 const ATTEMPTS: u32 = 8;
-/// Time between attempts to find out whether a call was committed: so much longer each time.
+/// Time between attempts. Those to find out whether a call was committed wait so much longer each time.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Removals that one change waits for, in a store that is full.
 const REMOVALS: u32 = 256;
@@ -27,8 +27,29 @@ pub(crate) struct Kind {
 
 pub(crate) type Calls = Queue<Kind>;
 
+/// Time for which calls wait for a database that can't be reached. Behind it they fail at once, until it
+/// can be.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Since when the database can't be reached, as all threads find it.
+#[derive(Default)]
+pub(crate) struct Outage(Mutex<Option<Instant>>);
+
+impl Outage {
+    fn is_over(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether it is worth waiting for the end.
+    fn is_new(&self) -> bool {
+        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        since.get_or_insert_with(Instant::now).elapsed() < PATIENCE
+    }
+}
+
 /// A thread's connection.
 pub(crate) struct Connected {
+    pub(crate) outage: Arc<Outage>,
     pub(crate) connection: Rc<Connection>,
     pub(crate) session: Session,
 }
@@ -61,13 +82,26 @@ impl Connected {
 
     /// Begins a transaction, on a new connection if the old one was lost meanwhile.
     fn begin(&self, access: &Access) -> Result<()> {
-        let begun = self.connection.begin(access).or_else(|error| {
-            self.connection.roll_back();
-            let is_lost = self.connection.failure() == Some(Failure::Lost);
-            if is_lost { self.connection.begin(access) } else { Err(error) }
-        });
-        self.session.moment.set(begun?);
-        Ok(())
+        let mut is_new_connection = false;
+        loop {
+            let begun = self.connection.begin(access);
+            if begun.is_err() {
+                self.connection.roll_back();
+                if self.connection.failure() == Some(Failure::Lost) {
+                    if !is_new_connection {
+                        is_new_connection = true;
+                        continue;
+                    }
+                    if self.outage.is_new() {
+                        std::thread::sleep(PAUSE);
+                        continue;
+                    }
+                }
+            }
+            self.session.moment.set(begun?);
+            self.outage.is_over();
+            return Ok(());
+        }
     }
 
     /// Makes a call that writes, until it is known whether it is made.

@@ -13,12 +13,12 @@ use std::thread::JoinHandle;
 
 use crate::sql::session::Session;
 use crate::sql::transactions::{Calls, Scope, Tables};
-use crate::{Bounds, Evicted, OpenCause, OpenError, TimeSource};
+use crate::{Bounds, Evicted, OpenCause, OpenError, SchemaVersions, TimeSource};
 use open::Locks;
 use open_file::OpenFile;
 use threads::Connected;
 
-pub use open::{SchemaVersions, backup, is_in_use};
+pub use open::{backup, is_in_use};
 
 const READERS: usize = 2;
 

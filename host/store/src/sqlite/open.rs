@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::Synchronous;
 use crate::clock::Moment;
-use crate::{OpenCause, OpenError};
+use crate::{OpenCause, OpenError, SchemaVersions};
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
 pub(crate) const MIGRATIONS: [&str; 4] = [
@@ -73,15 +73,6 @@ pub fn is_in_use(path: &Path) -> bool {
 
 fn private(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)
-}
-
-/// The schema of a database: a number that migrations raise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SchemaVersions {
-    /// Number before it was opened; 0 of a new file.
-    pub before: usize,
-    /// Number since then.
-    pub now: usize,
 }
 
 /// The writer's connection, migrated. Without a path: a database in memory.

@@ -55,7 +55,8 @@ impl Drop for Schema {
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+                let (client, connection) =
+                    tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
                 tokio::spawn(connection);
                 client.batch_execute(&sql).await.unwrap();
             });

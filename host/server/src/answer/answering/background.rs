@@ -28,6 +28,7 @@ impl Answer {
         self.record_events(&buffer);
         self.trace_events(buffer.len(), None);
         journal.add(&mut buffer);
+        journal.send_again().await;
         let last = journal.take();
         let kept = self.keep(last.clone(), &mut buffer).await;
         self.record_end();
