@@ -13,7 +13,7 @@ BUILT=${CARGO_TARGET_DIR:-$PWD/target}
 export SLUICE_HOST=$BUILT/release/host
 
 echo "== property tests with many cases, ten thousand instances, 500 kills of the store's process and of the server, a thousand replays"
-PROPTEST_CASES=2560 SLUICE_REPLAYS=1050 SLUICE_INSTANCES=10000 SLUICE_STORE_KILLS=500 SLUICE_SERVER_KILLS=500 cargo test --release --locked --workspace
+PROPTEST_CASES=2560 SLUICE_REPLAYS=1050 SLUICE_INSTANCES=10000 SLUICE_STORE_KILLS=500 SLUICE_SERVER_KILLS=500 tests/postgres.sh cargo test --release --locked --workspace
 
 echo "== the simulated CUDA, and the GPU engine and the server on it"
 cargo fmt --manifest-path tests/cuda-simulator/Cargo.toml --check

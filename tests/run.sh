@@ -11,13 +11,13 @@ echo "== parser components"
 plugins/build.sh --check
 
 echo "== Rust"
-cargo test --release --locked --workspace
+tests/postgres.sh cargo test --release --locked --workspace
 
 echo "== real clients"
 wait "$CLIENTS"
 # `cargo test` has built the binaries, too.
 BUILT=${CARGO_TARGET_DIR:-$PWD/target}/release
-SLUICE_HOST=$BUILT/host SLUICE_GUESTS=$BUILT/guests tests/clients/run.sh
+SLUICE_HOST=$BUILT/host SLUICE_GUESTS=$BUILT/guests tests/postgres.sh tests/clients/run.sh
 
 # Real agents are run only if they are named (`SLUICE_AGENTS=light`), since they are 300 MB and more.
 if [ -n "${SLUICE_AGENTS:-}" ]; then

@@ -14,6 +14,7 @@ pub mod measure;
 pub mod paced_engine;
 pub mod path;
 pub mod post;
+pub mod postgres;
 pub mod process;
 pub mod routing;
 pub mod sandbox;

@@ -1,41 +1,101 @@
 //! The store's figures (`docs/state.md`): commits per second, time added to a response, bytes per
 //! token, resuming, long chains.
 //!
-//! `cargo run --profile dist -p store --example figures [FOLDER]`: the folder's disk is measured,
-//! by default the system's temporary one.
+//! `cargo run --profile dist -p store --example figures [FOLDER | postgres://USER@HOST/DATABASE]`: the
+//! folder's disk is measured, by default the system's temporary one, or a database on this machine.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "it prints figures, or fails")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use store::{
-    Budget, Chunk, End, Events, Lease, Link, Needs, NewResponse, Options, Owner, Served, Sqlite, Status,
-    Store, StoredItem, Synchronous,
+    Bounds, Budget, Chunk, End, Events, Lease, Link, Needs, NewResponse, Options, Owner, Postgres,
+    PostgresOptions, Served, Sqlite, Status, Store, StoredItem, Synchronous, TimeSource,
 };
 
+/// Where the store is that is measured.
+#[derive(Clone)]
+enum Place {
+    File(PathBuf, Synchronous),
+    Postgres(String),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(_, synchronous) => write!(f, "SQLite, {synchronous:?}"),
+            Self::Postgres(_) => write!(f, "Postgres"),
+        }
+    }
+}
+
 fn main() {
-    let folder = std::env::args().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    let place = std::env::args().nth(1);
+    let places = match place {
+        Some(url) if url.contains("://") => vec![Place::Postgres(url)],
+        folder => {
+            let folder = folder.map_or_else(std::env::temp_dir, PathBuf::from);
+            [Synchronous::Normal, Synchronous::Full].map(|sync| Place::File(folder.clone(), sync)).to_vec()
+        }
+    };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
     runtime.block_on(async {
-        for synchronous in [Synchronous::Normal, Synchronous::Full] {
+        for place in &places {
             for writers in [1, 50, 500] {
-                commits(&folder, synchronous, writers, Duration::ZERO).await;
-                commits(&folder, synchronous, writers, Duration::from_secs(1)).await;
+                commits(place, writers, Duration::ZERO).await;
+                commits(place, writers, Duration::from_secs(1)).await;
             }
+            appends(place).await;
         }
-        log(&folder).await;
-        chain(&folder).await;
+        log(&places[0]).await;
+        chain(&places[0]).await;
     });
 }
 
-fn open(folder: &Path, synchronous: Synchronous) -> (tempfile::TempDir, Arc<Sqlite>) {
-    let folder = tempfile::tempdir_in(folder).unwrap();
-    let options = Options { host: "figures".into(), synchronous, ..Options::default() };
-    let store = Sqlite::open(&folder.path().join("state.db"), &options).unwrap();
-    (folder, Arc::new(store))
+/// An open store, and what goes when it isn't needed any more.
+struct Opened {
+    store: Arc<dyn Store>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+fn open(place: &Place) -> Opened {
+    match place {
+        Place::File(folder, synchronous) => {
+            let folder = tempfile::tempdir_in(folder).unwrap();
+            let bounds = Bounds { running: 1000, ..Bounds::default() };
+            let options =
+                Options { host: "figures".into(), bounds, synchronous: *synchronous, ..Options::default() };
+            let store = Sqlite::open(&folder.path().join("state.db"), &options).unwrap();
+            Opened { store: Arc::new(store), _folder: Some(folder) }
+        }
+        Place::Postgres(url) => {
+            static NUMBER: AtomicU64 = AtomicU64::new(0);
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let options = PostgresOptions {
+                host: "figures".into(),
+                // All streams are claimed.
+                bounds: Bounds { running: 1000, ..Bounds::default() },
+                clock: TimeSource::default(),
+                schema: format!("figures {} {number}", std::process::id()),
+                password: std::env::var("PGPASSWORD").ok(),
+                connections: 16,
+                tls: Arc::new(no_certificates()),
+            };
+            Opened { store: Arc::new(Postgres::open(url, &options).unwrap()), _folder: None }
+        }
+    }
+}
+
+/// A database on this machine needs none.
+fn no_certificates() -> rustls::ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
 }
 
 fn owner() -> Owner {
@@ -47,7 +107,7 @@ fn new(id: String, link: Link) -> NewResponse {
     NewResponse { id, link, request: vec![b'r'; 600], input }
 }
 
-async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
+async fn finish(store: &dyn Store, lease: Lease, last: Option<Chunk>) {
     let output = vec![StoredItem { id: format!("msg_o{}", lease.id()), body: vec![b'o'; 1200] }];
     let end = End { status: Status::Completed, result: vec![b'e'; 600], output, last };
     store.finish(lease, end).await.unwrap();
@@ -55,11 +115,11 @@ async fn finish(store: &Sqlite, lease: Lease, last: Option<Chunk>) {
 
 /// Writers that create and finish one response after the other, two transactions each, with a pause
 /// between.
-async fn commits(folder: &Path, synchronous: Synchronous, writers: u32, pause: Duration) {
-    let (_folder, store) = open(folder, synchronous);
+async fn commits(place: &Place, writers: u32, pause: Duration) {
+    let opened = open(place);
     let start = Instant::now();
     let each = (0..writers).map(|writer| {
-        let store = store.clone();
+        let store = opened.store.clone();
         async move {
             let mut times = Vec::new();
             // Not all in step.
@@ -68,7 +128,7 @@ async fn commits(folder: &Path, synchronous: Synchronous, writers: u32, pause: D
                 let begun = Instant::now();
                 let id = format!("resp_{writer:016}{:016}", times.len());
                 let lease = store.create(&owner(), new(id, Link::Alone)).await.unwrap();
-                finish(&store, lease, None).await;
+                finish(&*store, lease, None).await;
                 times.push(begun.elapsed());
                 tokio::time::sleep(pause).await;
             }
@@ -80,11 +140,46 @@ async fn commits(folder: &Path, synchronous: Synchronous, writers: u32, pause: D
     times.sort_unstable();
     let millis = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1e3;
     println!(
-        "{synchronous:?}, {writers} writers, {pause:?} between responses: {:.0} transactions/s; a response takes {:.2} ms (median), {:.2} ms (99 %)",
+        "{place}, {writers} writers, {pause:?} between responses: {:.0} transactions/s; a response takes {:.2} ms (median), {:.2} ms (99 %)",
         2.0 * f64::from(u32::try_from(times.len()).unwrap()) / seconds,
         millis(50),
         millis(99)
     );
+}
+
+/// Fifty background responses of one owner that get chunks of 16 events as fast as they are stored.
+async fn appends(place: &Place) {
+    const STREAMS: u64 = 50;
+    let opened = open(place);
+    let (needs, served) = served();
+    for number in 0..STREAMS {
+        let new = new(format!("resp_{number}"), Link::Alone);
+        opened.store.enqueue(&Owner::new("local"), &needs, new, vec![]).await.unwrap();
+    }
+    let mut leases = Vec::new();
+    while let Some(claimed) = opened.store.claim(&served).await.unwrap() {
+        leases.push(claimed.lease);
+    }
+    let start = Instant::now();
+    let each = leases.iter().map(|lease| async {
+        let mut first = 0;
+        while start.elapsed() < Duration::from_secs(3) {
+            let events = (first..first + 16).map(event).collect();
+            opened.store.append(lease, Chunk { first, events }).await.unwrap();
+            first += 16;
+        }
+        first / 16
+    });
+    let appended: u64 = futures_util::future::join_all(each).await.into_iter().sum();
+    println!(
+        "{place}, {} streams of one owner: {:.0} appends/s",
+        leases.len(),
+        f64::from(u32::try_from(appended).unwrap()) / start.elapsed().as_secs_f64()
+    );
+}
+
+fn served() -> (Needs, Served) {
+    (Needs { model: "m".into(), version: 1 }, Served { models: vec!["m".into()], version: 1 })
 }
 
 fn event(number: u64) -> Vec<u8> {
@@ -99,11 +194,11 @@ fn event(number: u64) -> Vec<u8> {
 }
 
 /// A background response of 100,064 events in chunks of 64.
-async fn log(folder: &Path) {
+async fn log(place: &Place) {
     const EVENTS: u64 = 100_064;
-    let (_folder, store) = open(folder, Synchronous::Normal);
-    let needs = Needs { model: "m".into(), version: 1 };
-    let served = Served { models: vec!["m".into()], version: 1 };
+    let opened = open(place);
+    let store = &*opened.store;
+    let (needs, served) = served();
     store.enqueue(&owner(), &needs, new("resp_log".into(), Link::Alone), vec![]).await.unwrap();
     let lease = store.claim(&served).await.unwrap().unwrap().lease;
     let before = store.stats().await.unwrap();
@@ -124,7 +219,7 @@ async fn log(folder: &Path) {
         per_event(after.owners[0].1 - before.owners[0].1),
         per_event(raw as u64)
     );
-    finish(&store, lease, None).await;
+    finish(store, lease, None).await;
     for after in [0, 50_000, 100_000] {
         let start = Instant::now();
         let events = store.events_after(&owner(), "resp_log", Some(after)).await.unwrap();
@@ -137,15 +232,16 @@ async fn log(folder: &Path) {
     }
 }
 
-async fn chain(folder: &Path) {
-    let (_folder, store) = open(folder, Synchronous::Normal);
+async fn chain(place: &Place) {
+    let opened = open(place);
+    let store = &*opened.store;
     let mut link = Link::Alone;
     for length in 1..=1000 {
         let id = format!("resp_{length}");
         let start = Instant::now();
         let lease = store.create(&owner(), new(id.clone(), link)).await.unwrap();
         let created = start.elapsed();
-        finish(&store, lease, None).await;
+        finish(store, lease, None).await;
         link = Link::Parent(id);
         if [250, 500, 1000].contains(&length) {
             let start = Instant::now();

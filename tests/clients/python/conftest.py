@@ -2,6 +2,7 @@ import os
 import pathlib
 import subprocess
 
+import hosts
 import pytest
 from openai import OpenAI
 from server import ROOT, Server, replay_file
@@ -59,6 +60,20 @@ def faulty_parser(tmp_path_factory):
     subprocess.run([guests, folder], check=True)
     engine = replay_file(folder, rules())
     yield from running("--engine", engine, "--parser", str(pathlib.Path(folder) / "trap_in_text.wasm"))
+
+
+@pytest.fixture(scope="module", params=["one host", "two hosts"])
+def state(request):
+    """A server of scripted answers that keeps them, and two of one database behind a balancer."""
+    arguments = ["--engine", f"replay:{ROOT}/tests/clients/state.json"]
+    if request.param == "one host":
+        yield from running(*arguments)
+        return
+    if why := hosts.missing():
+        pytest.skip(why)
+    both = hosts.Hosts(*arguments)
+    yield both
+    both.stop()
 
 
 def client_of(server):

@@ -1,8 +1,7 @@
 """openai-python with state on the server: chains, background responses that are followed on another connection, input items, its exceptions."""
 import openai
 import pytest
-from conftest import client_of, running
-from server import ROOT
+from conftest import client_of
 from transcripts import RESPONSES_TOOLS
 
 MODEL = "qwen3-tiny"
@@ -10,9 +9,8 @@ CHAIN = {"model": MODEL, "tools": RESPONSES_TOOLS}
 
 
 @pytest.fixture(scope="module")
-def client():
-    for server in running("--engine", f"replay:{ROOT}/tests/clients/state.json"):
-        yield client_of(server)
+def client(state):
+    return client_of(state)
 
 
 def weather(client):

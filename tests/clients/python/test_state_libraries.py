@@ -7,10 +7,8 @@ import openai
 import pytest
 from agent_framework.openai import OpenAIChatClient
 from agents import Agent, OpenAIConversationsSession, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
-from conftest import running
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
-from server import ROOT
 
 MODEL = "qwen3-tiny"
 ASKED, AGAIN = "What is the weather in Zürich?", "And in Fahrenheit?"
@@ -19,9 +17,8 @@ set_tracing_disabled(True)
 
 
 @pytest.fixture(scope="module")
-def base_url():
-    for server in running("--engine", f"replay:{ROOT}/tests/clients/state.json"):
-        yield server.address + "/v1"
+def base_url(state):
+    return state.address + "/v1"
 
 
 class Recorder:

@@ -7,6 +7,7 @@ mod conversations;
 mod durability;
 mod end_reasoning;
 mod faults;
+mod hosts;
 mod owners;
 mod paid;
 mod programs;

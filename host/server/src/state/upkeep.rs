@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use store::{Orphaned, Store, Swept};
 
 use crate::accept::app::App;
@@ -15,6 +16,9 @@ use turn::TurnFailure;
 
 /// Time between two renewals: a quarter of a lease.
 const RENEWAL: Duration = Duration::from_secs(5);
+
+/// Lost responses that are ended at a time: each reads its log.
+const ENDED_AT_ONCE: usize = 8;
 
 /// Renews and sweeps for ever.
 pub(crate) async fn upkeep(app: App) {
@@ -70,13 +74,15 @@ async fn sweep(running: &Running, store: &Arc<dyn Store>) {
             Ok(lost) => lost,
             Err(error) => return tracing::warn!(%error, "lost responses can't be ended now"),
         };
-        for Swept { lease, why } in lost {
+        // Several at a time: a store that isn't here answers each call after a while.
+        let ends = lost.into_iter().map(|Swept { lease, why }| {
             let ending = match why {
                 Orphaned::Lost => Ending::Lost,
                 Orphaned::Unserved => Ending::Failed(unserved()),
             };
-            end(running, store, lease, ending).await;
-        }
+            end(running, store, lease, ending)
+        });
+        futures_util::stream::iter(ends).for_each_concurrent(ENDED_AT_ONCE, |end| end).await;
     }
 }
 

@@ -11,8 +11,8 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::{
-    Completion, EndedResponse, ExportedRecord, Link, Owner, Response, State, Status,
-    StoredConversation, StoredItem,
+    Completion, EndedResponse, ExportedRecord, Link, Owner, Response, State, Status, StoredConversation,
+    StoredItem,
 };
 
 use super::file::{StoreArgument, wait};

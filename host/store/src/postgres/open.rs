@@ -67,7 +67,7 @@ impl Opened {
                     if let Some(migrated) = migrated {
                         let _ = migrated.send(migrate(&thread.connection));
                     }
-                    serve(&queue, &thread);
+                    serve(&queue, &thread, number == 0);
                 }
                 Err(error) => {
                     let error = StoreError::Unavailable(error.to_string());

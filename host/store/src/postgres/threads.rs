@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::connection::{Access, Connection, Failure};
 use crate::sql::evict;
+use crate::sql::garbage;
 use crate::sql::queue::{Call, CloseOnDrop, Queue, Queued};
 use crate::sql::session::Session;
 use crate::sql::transactions::Scope;
@@ -31,6 +32,12 @@ pub(crate) type Calls = Queue<Kind>;
 /// can be.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Time without calls after which garbage is looked for.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Time for which a thread removes garbage before it looks for calls.
+const COLLECTING: Duration = Duration::from_millis(50);
+
 /// Since when the database can't be reached, as all threads find it.
 #[derive(Default)]
 pub(crate) struct Outage(Mutex<Option<Instant>>);
@@ -54,15 +61,25 @@ pub(crate) struct Connected {
     pub(crate) session: Session,
 }
 
-pub(crate) fn serve(queue: &Calls, thread: &Connected) {
+/// Makes calls until the queue is closed. One thread of a host `collects` garbage, too: all of it while no
+/// call waits, and a piece now and then while some do.
+pub(crate) fn serve(queue: &Calls, thread: &Connected, collects: bool) {
     let _close = CloseOnDrop(queue);
-    while let Some(Queued { kind, mut call }) = queue.take(1).pop_front() {
+    let mut looked = Instant::now();
+    loop {
+        while collects && queue.is_quiet(QUIET) {
+            thread.collect_for_a_while(queue);
+        }
+        let Some(Queued { kind, mut call }) = queue.take(1).pop_front() else { return };
         thread.session.host.replace(kind.host);
         let lost = match kind.access {
             Access::Read => thread.read(&mut *call),
             Access::Write(_) => thread.write(&kind.access, &mut *call),
         };
         call.answer(lost.err().as_ref());
+        if collects && looked.elapsed() >= QUIET && !thread.collect_for_a_while(queue) {
+            looked = Instant::now();
+        }
     }
 }
 
@@ -125,7 +142,7 @@ impl Connected {
                 Some(Failure::Conflict) => ATTEMPTS,
                 // Whether it was committed is to be found out, though the database is being started again.
                 Some(Failure::Lost) if self.session.is_repeated.get() => {
-                    std::thread::sleep(attempts * PAUSE);
+                    std::thread::sleep((attempts - 1) * PAUSE);
                     ATTEMPTS
                 }
                 Some(Failure::Lost) => 1,
@@ -135,6 +152,27 @@ impl Connected {
                 return made;
             }
         }
+    }
+
+    /// Removes garbage while no call waits. Returns whether some is left.
+    fn collect_for_a_while(&self, queue: &Calls) -> bool {
+        let began = Instant::now();
+        while self.collect() {
+            if queue.is_waiting() || began.elapsed() >= COLLECTING {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Removes a piece of garbage. Returns false if there is none, or if it can't be removed now.
+    fn collect(&self) -> bool {
+        let mut has_collected = false;
+        let collected = self.transaction(&Access::Write(Scope::Row), |session| {
+            has_collected = garbage::collect(session)?;
+            Ok(())
+        });
+        collected.is_ok() && has_collected
     }
 
     /// Removes what a change lacks room for, others' too. Returns whether there was something.

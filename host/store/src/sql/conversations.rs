@@ -8,7 +8,7 @@ use super::database::params;
 use super::evict::{Debt, Keep};
 use super::row::{ConversationRow, body_bytes, counted, owner_key, text};
 use super::session::Session;
-use super::{evict, read};
+use super::{evict, read, repeat};
 use crate::bounds::{ITEM_BYTES, ROW_BYTES};
 use crate::{Budget, Items, Order, Owner, Page, Result, StoreError, StoredConversation, StoredItem, TooLong};
 
@@ -61,6 +61,9 @@ pub(crate) fn append(
     items: &[StoredItem],
 ) -> Result<((), Option<Debt>)> {
     let row = ConversationRow::find(s, owner, id)?;
+    if s.is_repeated.get() && repeat::ends_with(s, &row, items)? {
+        return Ok(((), None));
+    }
     check_ids(s, &row, items)?;
     if row.items + body_bytes(items) > s.bounds.context_bytes {
         return Err(StoreError::TooLong(TooLong::Bytes));
@@ -188,7 +191,10 @@ pub(crate) fn item(s: &Session, owner: &Owner, id: &str, item: &str, budget: &Bu
 
 pub(crate) fn remove(s: &Session, owner: &Owner, id: &str, item: &str) -> Result<StoredConversation> {
     let row = ConversationRow::find(s, owner, id)?;
-    let (pos, bytes) = newest(s, &row, item)?;
+    let (pos, bytes) = match newest(s, &row, item) {
+        Err(StoreError::NotFound) if s.is_repeated.get() => return Ok(row.shown),
+        found => found?,
+    };
     s.run("DELETE FROM entry WHERE conversation = ? AND pos = ?", params![row.key, pos])?;
     s.run(
         "UPDATE conversation SET items = items - ?1, bytes = bytes - ?2, used = MAX(used, ?3) WHERE key = ?4",

@@ -4,7 +4,7 @@
 use super::database::params;
 
 use super::read::own_items;
-use super::row::{Kind, ResponseRow, status_number};
+use super::row::{ConversationRow, Kind, ResponseRow, status_number};
 use super::session::Session;
 use crate::chunk::Packed;
 use crate::{End, Lease, NewResponse, Owner, Result, StoreError, StoredItem};
@@ -82,6 +82,15 @@ pub(crate) fn has_end(
         Err(StoreError::Conflict { .. }) => Ok(false),
         compared => compared,
     }
+}
+
+/// Whether these are a conversation's last entries.
+pub(crate) fn ends_with(s: &Session, row: &ConversationRow, items: &[StoredItem]) -> Result<bool> {
+    let sql = "SELECT id, body FROM entry WHERE conversation = ? AND pos >= ? ORDER BY pos";
+    let first = row.next.saturating_sub(items.len() as u64);
+    let last =
+        s.all(sql, params![row.key, first], |row| Ok(StoredItem { id: row.get(0)?, body: row.get(1)? }))?;
+    Ok(last == items)
 }
 
 fn body(s: &Session, column: &str, key: i64) -> Result<Vec<u8>> {

@@ -7,7 +7,7 @@ use crate::chunk::{Packed, pack};
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Evicted,
     ExportedRecord, Finished, Items, Lease, Link, Needs, NewCompletion, NewResponse, Owner, Page, Purge,
-    Reply, Response, Result, Served, Stats, Store, StoredConversation, StoredItem, Swept,
+    Reply, Response, Result, Served, Stats, Store, StoreError, StoredConversation, StoredItem, Swept,
 };
 
 /// What a call changes, and so whom it keeps out.
@@ -151,7 +151,12 @@ impl<S: Tables> Store for S {
         Reply::write(async move {
             let last = end.last.take().map(packed).transpose()?;
             let scope = Scope::Owner(lease.owner.clone());
-            calls.write(scope, move |s| responses::finish(s, &lease, &end, last.as_ref())).await
+            let finish = move |s: &Session| match responses::finish(s, &lease, &end, last.as_ref()) {
+                // Of a completion or a turn that didn't end well, nothing stays.
+                Err(StoreError::NotFound) if s.is_repeated.get() => Ok(Finished::Now),
+                finished => finished,
+            };
+            calls.write(scope, finish).await
         })
     }
 

@@ -12,7 +12,8 @@ use store::{
     Bounds, Budget, Chunk, End, Events, Finished, Lease, Link, Result, State, Status, Store, StoreError,
 };
 
-use crate::kit::{Kit, each, end, needs, new, served};
+use crate::kit::{Kit, Place, each, end, needs, new, on, served};
+use crate::postgres::{CutWay, Schema, pooler};
 
 const RESPONSES: u64 = 40;
 const ACTORS: u64 = 6;
@@ -155,27 +156,48 @@ impl Game<'_> {
     }
 }
 
+async fn play(kit: &Kit, seeds: u64) {
+    for seed in 0..seeds {
+        for id in 0..RESPONSES {
+            let new = new(&id.to_string(), Link::Alone);
+            let log = written(u64::MAX, 0, 2).events;
+            kit.store.enqueue(&kit.owner, &needs(), new, log).await.unwrap();
+        }
+        let game = Game {
+            kit,
+            writers: Cell::default(),
+            acknowledged: RefCell::default(),
+            ends: RefCell::default(),
+        };
+        join_all((0..ACTORS).map(|actor| game.act(actor, seed * ACTORS))).await;
+        for id in 0..RESPONSES {
+            game.check(&id.to_string()).await;
+            kit.store.delete(&kit.owner, &id.to_string()).await.unwrap();
+        }
+    }
+}
+
+fn bounds() -> Bounds {
+    Bounds { running: 100, queued: RESPONSES, ..Bounds::default() }
+}
+
 #[tokio::test]
 async fn hosts_at_once_lose_and_double_nothing() {
-    each(Bounds { running: 100, queued: RESPONSES, ..Bounds::default() }, async |kit| {
-        for seed in 0..5 {
-            for id in 0..RESPONSES {
-                let new = new(&id.to_string(), Link::Alone);
-                let log = written(u64::MAX, 0, 2).events;
-                kit.store.enqueue(&kit.owner, &needs(), new, log).await.unwrap();
-            }
-            let game = Game {
-                kit,
-                writers: Cell::default(),
-                acknowledged: RefCell::default(),
-                ends: RefCell::default(),
-            };
-            join_all((0..ACTORS).map(|actor| game.act(actor, seed * ACTORS))).await;
-            for id in 0..RESPONSES {
-                game.check(&id.to_string()).await;
-                kit.store.delete(&kit.owner, &id.to_string()).await.unwrap();
-            }
-        }
-    })
-    .await;
+    each(bounds(), async |kit| play(kit, 5).await).await;
+}
+
+#[tokio::test]
+async fn hosts_whose_commits_are_cut_lose_and_double_nothing() {
+    let Some(schema) = Schema::new() else { return };
+    let way = CutWay::new(schema.url());
+    on(Place::Postgres(schema.through(way.url())), &bounds(), &async |kit: &mut Kit| play(kit, 3).await)
+        .await;
+    assert!(way.cuts() > 50, "{}", way.cuts());
+}
+
+#[tokio::test]
+async fn hosts_behind_a_pooler_lose_and_double_nothing() {
+    let (Some(schema), Some(pooler)) = (Schema::new(), pooler()) else { return };
+    let place = Place::Postgres(schema.through(pooler));
+    on(place, &bounds(), &async |kit: &mut Kit| play(kit, 2).await).await;
 }

@@ -20,7 +20,7 @@ pub(crate) struct Kit {
 }
 
 /// Where a test's store is.
-enum Place {
+pub(crate) enum Place {
     Memory,
     File(tempfile::TempDir),
     Postgres(Schema),
@@ -28,20 +28,32 @@ enum Place {
 
 /// Runs `test` on a store in a file, on one in memory, and on one in Postgres where there is one.
 pub(crate) async fn each(bounds: Bounds, test: impl AsyncFn(&mut Kit)) {
-    let postgres = Schema::new().map(Place::Postgres);
-    for place in [Place::File(tempfile::tempdir().unwrap()), Place::Memory].into_iter().chain(postgres) {
-        let clock = TimeSource::manual(1_000_000_000_000);
-        let options = Options {
-            host: "here".into(),
-            bounds: bounds.clone(),
-            clock: clock.clone(),
-            ..Options::default()
-        };
-        let [store, beside] = place.open(&options);
-        let mut kit = Kit { store, beside, clock, owner: Owner::new("alice"), options, place };
-        test(&mut kit).await;
-        assert_eq!(kit.store.check().await.unwrap(), Vec::<String>::new());
+    local(&bounds, &test).await;
+    postgres(&bounds, &test).await;
+}
+
+/// Runs `test` on a store in a file and on one in memory.
+pub(crate) async fn local(bounds: &Bounds, test: &impl AsyncFn(&mut Kit)) {
+    on(Place::File(tempfile::tempdir().unwrap()), bounds, test).await;
+    on(Place::Memory, bounds, test).await;
+}
+
+/// Runs `test` on a store in Postgres, where there is one.
+pub(crate) async fn postgres(bounds: &Bounds, test: &impl AsyncFn(&mut Kit)) {
+    if let Some(schema) = Schema::new() {
+        on(Place::Postgres(schema), bounds, test).await;
     }
+}
+
+/// Runs `test` on a store.
+pub(crate) async fn on(place: Place, bounds: &Bounds, test: &impl AsyncFn(&mut Kit)) {
+    let clock = TimeSource::manual(1_000_000_000_000);
+    let options =
+        Options { host: "here".into(), bounds: bounds.clone(), clock: clock.clone(), ..Options::default() };
+    let [store, beside] = place.open(&options);
+    let mut kit = Kit { store, beside, clock, owner: Owner::new("alice"), options, place };
+    test(&mut kit).await;
+    assert_eq!(kit.store.check().await.unwrap(), Vec::<String>::new());
 }
 
 impl Place {

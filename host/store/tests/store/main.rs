@@ -15,6 +15,7 @@ mod kill;
 
 mod kit;
 mod model;
+mod owners;
 mod paid;
 mod pieces;
 mod postgres;

@@ -1,14 +1,18 @@
-//! Stores in Postgres: `SLUICE_TEST_POSTGRES` names a database (`tests/postgres.sh` starts one), in which each
+//! Stores in Postgres, and ways to it that are cut: `SLUICE_TEST_POSTGRES` names a database (`tests/postgres.sh` starts one), in which each
 //! test has a schema of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use store::{Options, Postgres, PostgresOptions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 /// A schema of its own, for as long as a test runs.
 pub(crate) struct Schema {
     url: String,
+    /// The way to the database that stores take.
+    way: String,
     name: String,
 }
 
@@ -21,15 +25,21 @@ impl Schema {
             return None;
         };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Some(Self { url, name: format!("test {} {number}", std::process::id()) })
+        Some(Self { way: url.clone(), url, name: format!("test {} {number}", std::process::id()) })
+    }
+
+    /// URL of its database.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The same by another way to the database.
+    pub(crate) fn through(mut self, way: String) -> Self {
+        self.way = way;
+        self
     }
 
     pub(crate) fn open(&self, options: &Options) -> Postgres {
-        self.open_at(&self.url, options)
-    }
-
-    /// Opens it by another way to the database.
-    pub(crate) fn open_at(&self, url: &str, options: &Options) -> Postgres {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -45,16 +55,25 @@ impl Schema {
             connections: 8,
             tls: Arc::new(tls),
         };
-        Postgres::open(url, &options).unwrap()
+        Postgres::open(&self.way, &options).unwrap()
     }
+}
+
+/// URL of a pooler in front of the database that lends connections for a transaction; none where there
+/// is none, which is said.
+pub(crate) fn pooler() -> Option<String> {
+    let pooler = std::env::var("SLUICE_TEST_PGBOUNCER").ok();
+    if pooler.is_none() {
+        eprintln!("skipped: SLUICE_TEST_PGBOUNCER names no pooler (tests/postgres.sh)");
+    }
+    pooler
 }
 
 impl Drop for Schema {
     fn drop(&mut self) {
         let (url, sql) = (self.url.clone(), format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", self.name));
         let dropped = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
+            runtime().block_on(async {
                 let (client, connection) =
                     tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
                 tokio::spawn(connection);
@@ -63,4 +82,96 @@ impl Drop for Schema {
         });
         dropped.join().unwrap();
     }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// A way to a database that is cut at every fifth commit: in turns before Postgres gets it, and behind
+/// its answer, which nobody sees.
+pub(crate) struct CutWay {
+    url: String,
+    commits: Arc<AtomicU64>,
+}
+
+/// One commit of so many is cut.
+const CUT: u64 = 5;
+
+impl CutWay {
+    pub(crate) fn new(url: &str) -> Self {
+        let config: tokio_postgres::Config = url.parse().unwrap();
+        let [tokio_postgres::config::Host::Tcp(host)] = config.get_hosts() else {
+            panic!("{url} has one host")
+        };
+        let target = (host.clone(), config.get_ports()[0]);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let commits = Arc::<AtomicU64>::default();
+        let counted = commits.clone();
+        // On a thread of its own: opening a store blocks the test's.
+        std::thread::spawn(move || {
+            runtime().block_on(async {
+                let listener = TcpListener::from_std(listener).unwrap();
+                while let Ok((client, _)) = listener.accept().await {
+                    let server = TcpStream::connect(target.clone()).await.unwrap();
+                    tokio::spawn(pass(client, server, counted.clone()));
+                }
+            });
+        });
+        let (user, dbname) = (config.get_user().unwrap(), config.get_dbname().unwrap());
+        Self { url: format!("postgres://{user}@127.0.0.1:{port}/{dbname}"), commits }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// Commits that were cut so far.
+    pub(crate) fn cuts(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed) / CUT
+    }
+}
+
+/// Passes what two sides write, message by message of the client's, until a commit is cut.
+async fn pass(mut client: TcpStream, mut server: TcpStream, commits: Arc<AtomicU64>) -> std::io::Result<()> {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    // The first message has no kind.
+    let length = client.read_u32().await?;
+    let mut message = length.to_be_bytes().to_vec();
+    message.resize(length as usize, 0);
+    client.read_exact(&mut message[4..]).await?;
+    server.write_all(&message).await?;
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let up = async {
+        loop {
+            let kind = from_client.read_u8().await?;
+            let length = from_client.read_u32().await?;
+            let mut message = vec![kind];
+            message.extend(length.to_be_bytes());
+            message.resize(1 + length as usize, 0);
+            from_client.read_exact(&mut message[5..]).await?;
+            let is_commit = kind == b'Q' && message[5..].starts_with(b"COMMIT");
+            let number = if is_commit { commits.fetch_add(1, Ordering::Relaxed) + 1 } else { 1 };
+            if number % CUT != 0 {
+                to_server.write_all(&message).await?;
+            } else {
+                let is_made = (number / CUT).is_multiple_of(2);
+                return Ok::<_, std::io::Error>(is_made.then_some(message));
+            }
+        }
+    };
+    let down = tokio::io::copy(&mut from_server, &mut to_client);
+    let commit = tokio::select! {
+        commit = up => commit?,
+        passed = down => return passed.map(|_| ()),
+    };
+    if let Some(commit) = commit {
+        to_server.write_all(&commit).await?;
+        from_server.read_u8().await?;
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use store::{
     StoredItem,
 };
 
-use crate::kit::{Kit, chunk, each, named, page, served};
+use crate::kit::{Kit, chunk, local, named, page, postgres, served};
 use crate::model::{Holder, Limits, Model};
 use calls::Call;
 use steps::{IDS, Name, Step, step};
@@ -286,7 +286,7 @@ impl Program<'_> {
     }
 }
 
-fn play(steps: &[(usize, Step)], logless: bool) {
+fn play(steps: &[(usize, Step)], logless: bool, is_local: bool) {
     let bounds = Bounds {
         owner_bytes: if logless { 4000 } else { u64::MAX >> 1 },
         links: 4,
@@ -308,7 +308,7 @@ fn play(steps: &[(usize, Step)], logless: bool) {
         unserved: millis(bounds.unserved),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(each(bounds, async |kit| {
+    let program = async |kit: &mut Kit| {
         let model = Model::new(limits.clone(), kit.clock.now());
         let mut program =
             Program { kit, model, leases: Vec::new(), epochs: HashMap::new(), calls: Vec::new(), logless };
@@ -318,19 +318,46 @@ fn play(steps: &[(usize, Step)], logless: bool) {
         program.compare_all().await;
         program.step(0, Step::Reopen, 0).await;
         program.compare_all().await;
-    }));
+    };
+    runtime.block_on(async {
+        if is_local {
+            local(&bounds, &program).await;
+        } else {
+            postgres(&bounds, &program).await;
+        }
+    });
+}
+
+/// A property's settings, with the default's cases by this.
+fn fewer(by: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases / by, failure_persistence: None, ..default }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(fewer(4))]
 
     #[test]
     fn programs_do_what_the_model_does(steps in prop::collection::vec((0..2_usize, step()), 1..150)) {
-        play(&steps, false);
+        play(&steps, false, true);
     }
 
     #[test]
     fn programs_evict_what_the_model_evicts(steps in prop::collection::vec((0..2_usize, step()), 1..150)) {
-        play(&steps, true);
+        play(&steps, true, true);
+    }
+}
+
+proptest! {
+    #![proptest_config(fewer(16))]
+
+    #[test]
+    fn programs_on_postgres_do_what_the_model_does(steps in prop::collection::vec((0..2_usize, step()), 1..150)) {
+        play(&steps, false, false);
+    }
+
+    #[test]
+    fn programs_on_postgres_evict_what_the_model_evicts(steps in prop::collection::vec((0..2_usize, step()), 1..150)) {
+        play(&steps, true, false);
     }
 }

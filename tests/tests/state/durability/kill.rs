@@ -14,6 +14,7 @@ use seeded::SplitMix64;
 use serde_json::Value;
 use store::{EndedResponse, ExportedRecord, Options, Sqlite, State, Status, Store};
 use tests::client::{Answer, try_send};
+use tests::postgres::Database;
 use tests::process::ServerProcess;
 use tests::tools::eventually;
 use tokio::task::JoinSet;
@@ -27,12 +28,20 @@ const MOST: u64 = 3000;
 const KILLS_OF_A_STORE: u64 = 10;
 
 fn start(file: &Path) -> ServerProcess {
-    ServerProcess::start(&rules(), &["--store", &format!("sqlite:{}", file.display())])
+    start_on(&format!("sqlite:{}", file.display()))
+}
+
+fn start_on(store: &str) -> ServerProcess {
+    ServerProcess::start(&rules(), &["--store", store])
+}
+
+fn kills(otherwise: u64) -> u64 {
+    std::env::var("SLUICE_SERVER_KILLS").map_or(otherwise, |kills| kills.parse().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_clients_were_told_outlives_kill_9() {
-    let kills = std::env::var("SLUICE_SERVER_KILLS").map_or(10, |kills| kills.parse().unwrap());
+    let kills = kills(10);
     let mut random = SplitMix64::new(std::process::id().into());
     let mut tally = Tally::default();
     let mut folder = tempfile::tempdir().unwrap();
@@ -54,6 +63,29 @@ async fn what_clients_were_told_outlives_kill_9() {
         }
     }
     assert!(tally.told_of_the_end > 0 && tally.events > 0, "{tally:?}");
+}
+
+/// The hosts of one database are killed one after the other. The one that is left ends what ran, once the
+/// leases have ended, and runs what waited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_clients_were_told_outlives_each_of_the_hosts() {
+    let Some(database) = Database::new() else { return };
+    let mut random = SplitMix64::new(std::process::id().into());
+    let mut tally = Tally::default();
+    let mut left = start_on(&database.url());
+    for _ in 0..kills(2).div_ceil(2) {
+        let server = std::mem::replace(&mut left, start_on(&database.url()));
+        let told = killed_under_load(server, 1 + random.draw() % MOST, &mut random).await;
+        for (id, told) in &told {
+            tally.add(&check(&left, id, told).await, told);
+        }
+    }
+    println!("{tally:?}");
+    assert!(tally.told_of_the_end > 0 && tally.events > 0, "{tally:?}");
+    let checked = std::process::Command::new(tests::process::binary())
+        .args(["store", "check", "--store", &database.url()])
+        .output();
+    assert!(checked.as_ref().is_ok_and(|output| output.status.success()), "{checked:?}");
 }
 
 /// What the tests have seen.

@@ -5,7 +5,7 @@
 #![expect(clippy::float_cmp, reason = "metrics of these tests are counts")]
 
 mod bounds;
-mod clients;
+pub(crate) mod clients;
 mod clock;
 mod disk;
 mod file;

@@ -1,0 +1,154 @@
+//! Two hosts and one Postgres: whichever of them a client comes to, it finds the same.
+
+use serde_json::{Value, json};
+use tests::client::{Answer, answered, get, json_request, post, send};
+use tests::postgres::Database;
+use tests::process::ServerProcess;
+use tests::tools::eventually;
+
+use super::durability::clients::{rules, text};
+
+/// The hosts of a new database, if there is a server for it. They end before it does.
+struct Hosts {
+    hosts: [ServerProcess; 2],
+    _database: Database,
+}
+
+fn start(database: &Database) -> ServerProcess {
+    let mut rules = rules();
+    let for_ever = json!({ "when": { "last_user_contains": "for ever" }, "text": "Once", "finish": "hang" });
+    rules.as_array_mut().unwrap().insert(0, for_ever);
+    ServerProcess::start(&rules, &["--store", &database.url()])
+}
+
+impl Hosts {
+    fn new() -> Option<Self> {
+        let database = Database::new()?;
+        Some(Self { hosts: [start(&database), start(&database)], _database: database })
+    }
+
+    async fn respond(&self, host: usize, more: Value) -> Value {
+        let mut body = json!({ "model": "bench", "input": "short", "reasoning": { "effort": "none" } });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answered(self.hosts[host].address, "/v1/responses", &body).await
+    }
+
+    async fn get(&self, host: usize, path: &str) -> Answer {
+        get(self.hosts[host].address, path).await
+    }
+
+    async fn delete(&self, host: usize, path: &str) -> u16 {
+        let mut request = json_request(path, "");
+        *request.method_mut() = http::Method::DELETE;
+        send(self.hosts[host].address, request).await.status.as_u16()
+    }
+}
+
+fn path(response: &Value) -> String {
+    format!("/v1/responses/{}", response["id"].as_str().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_host_keeps_the_other_has() {
+    let Some(hosts) = Hosts::new() else { return };
+    let first = hosts.respond(0, json!({})).await;
+    assert_eq!(hosts.get(1, &path(&first)).await.json(), first);
+    let second = hosts.respond(1, json!({ "previous_response_id": first["id"] })).await;
+    let items = hosts.get(0, &format!("{}/input_items", path(&second))).await.json();
+    assert_eq!(items["data"].as_array().map(Vec::len), Some(3));
+
+    let conversation = answered(hosts.hosts[0].address, "/v1/conversations", &json!({})).await;
+    for host in [1, 0, 1] {
+        hosts.respond(host, json!({ "conversation": conversation["id"] })).await;
+    }
+    let items = format!("/v1/conversations/{}/items", conversation["id"].as_str().unwrap());
+    for host in [0, 1] {
+        assert_eq!(hosts.get(host, &items).await.json()["data"].as_array().map(Vec::len), Some(6));
+    }
+
+    let messages = json!([{ "role": "user", "content": "short" }]);
+    let chat = json!({ "model": "bench", "messages": messages, "store": true });
+    let completion = answered(hosts.hosts[1].address, "/v1/chat/completions", &chat).await;
+    assert_eq!(hosts.get(0, "/v1/chat/completions").await.json()["data"][0]["id"], completion["id"]);
+
+    assert_eq!(hosts.delete(1, &path(&first)).await, 200);
+    assert_eq!(hosts.get(0, &path(&first)).await.status, 404);
+    // What continues it stays.
+    assert_eq!(hosts.get(0, &path(&second)).await.json(), second);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn background_response_is_followed_and_cancelled_at_any_host() {
+    let Some(hosts) = Hosts::new() else { return };
+    let background = |input: &str| json!({ "input": input, "background": true });
+    for asked in [0, 1] {
+        let queued = hosts.respond(asked, background("long")).await;
+        let stream = format!("{}?stream=true&include_obfuscation=false", path(&queued));
+        let (here, there) = tokio::join!(hosts.get(0, &stream), hosts.get(1, &stream));
+        assert_eq!(here.events(), there.events());
+        let end = &here.events().pop().unwrap()["response"];
+        assert_eq!(end["output"][0]["content"][0]["text"], text("long"));
+        assert_eq!(*end, hosts.get(1 - asked, &path(&queued)).await.json());
+    }
+    for at in [0, 1] {
+        let queued = hosts.respond(0, background("long")).await;
+        eventually("it runs", async || hosts.get(at, &path(&queued)).await.json()["status"] == "in_progress")
+            .await;
+        let cancel = format!("{}/cancel", path(&queued));
+        let cancelled = post(hosts.hosts[at].address, &cancel, &json!({})).await.json();
+        assert_eq!(cancelled["status"], "cancelled");
+        // Whoever ran it has stopped, and writes nothing more.
+        let stream = format!("{}?stream=true&include_obfuscation=false", path(&queued));
+        let (here, there) = tokio::join!(hosts.get(0, &stream), hosts.get(1, &stream));
+        assert_eq!(here.events(), there.events());
+        assert_eq!(here.events().pop().unwrap()["response"], hosts.get(1 - at, &path(&queued)).await.json());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_response_of_a_conversation_runs_whichever_host_is_asked() {
+    let Some(hosts) = Hosts::new() else { return };
+    let conversation = answered(hosts.hosts[0].address, "/v1/conversations", &json!({})).await;
+    let body = |input: &str| json!({ "model": "bench", "input": input, "conversation": conversation["id"], "reasoning": { "effort": "none" } });
+    let (address, long) = (hosts.hosts[0].address, body("long"));
+    let running = tokio::spawn(async move { answered(address, "/v1/responses", &long).await });
+    let mut refused = Value::Null;
+    eventually("the conversation is locked", async || {
+        let answer = post(hosts.hosts[1].address, "/v1/responses", &body("short")).await;
+        refused = answer.json();
+        answer.status == 400 || running.is_finished()
+    })
+    .await;
+    assert_eq!(refused["error"]["code"], "conversation_locked", "{refused}");
+    assert_eq!(running.await.unwrap()["status"], "completed");
+    let next = post(hosts.hosts[1].address, "/v1/responses", &body("short")).await;
+    assert_eq!(next.status, 200);
+}
+
+/// A host that stalls for longer than a lease finds its response ended by the other one when it goes on,
+/// and writes nothing to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn host_that_stalled_writes_nothing_behind_the_one_that_took_over() {
+    let Some(database) = Database::new() else { return };
+    let start = || start(&database);
+    let stalled = start();
+    let body = json!({ "model": "bench", "input": "for ever", "background": true });
+    let path = path(&answered(stalled.address, "/v1/responses", &body).await);
+    let status = async |host: &ServerProcess| get(host.address, &path).await.json()["status"].clone();
+    eventually("it runs", async || status(&stalled).await == "in_progress").await;
+    let other = start();
+    let signal = |name: &str| {
+        let sent = std::process::Command::new("kill").args([name, &stalled.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    };
+    signal("-STOP");
+    eventually("its lease ends", async || status(&other).await == "failed").await;
+    let stream = format!("{path}?stream=true&include_obfuscation=false");
+    let log = get(other.address, &stream).await.events();
+    signal("-CONT");
+    eventually("it knows", async || stalled.log().contains("lease")).await;
+    for host in [&stalled, &other] {
+        assert_eq!(get(host.address, &stream).await.events(), log);
+        assert_eq!(get(host.address, &path).await.json(), log.last().unwrap()["response"]);
+    }
+}
