@@ -1,7 +1,7 @@
 //! Two hosts and one Postgres: whichever of them a client comes to, it finds the same.
 
 use serde_json::{Value, json};
-use tests::client::{Answer, answered, get, json_request, post, send};
+use tests::client::{Answer, answered, get, json_request, metric, open, post, send};
 use tests::postgres::Database;
 use tests::process::ServerProcess;
 use tests::tools::eventually;
@@ -110,17 +110,16 @@ async fn one_response_of_a_conversation_runs_whichever_host_is_asked() {
     let Some(hosts) = Hosts::new() else { return };
     let conversation = answered(hosts.hosts[0].address, "/v1/conversations", &json!({})).await;
     let body = |input: &str| json!({ "model": "bench", "input": input, "conversation": conversation["id"], "reasoning": { "effort": "none" } });
-    let (address, long) = (hosts.hosts[0].address, body("long"));
-    let running = tokio::spawn(async move { answered(address, "/v1/responses", &long).await });
-    let mut refused = Value::Null;
-    eventually("the conversation is locked", async || {
-        let answer = post(hosts.hosts[1].address, "/v1/responses", &body("short")).await;
-        refused = answer.json();
-        answer.status == 400 || running.is_finished()
-    })
-    .await;
-    assert_eq!(refused["error"]["code"], "conversation_locked", "{refused}");
-    assert_eq!(running.await.unwrap()["status"], "completed");
+    let mut long = body("long");
+    long["stream"] = true.into();
+    let mut running = open(hosts.hosts[0].address, json_request("/v1/responses", long.to_string())).await;
+    assert!(running.next().await.is_some());
+    let refused = post(hosts.hosts[1].address, "/v1/responses", &body("short")).await;
+    assert_eq!(
+        (refused.status.as_u16(), &refused.json()["error"]["code"]),
+        (400, &json!("conversation_locked"))
+    );
+    while running.next().await.is_some() {}
     let next = post(hosts.hosts[1].address, "/v1/responses", &body("short")).await;
     assert_eq!(next.status, 200);
 }
@@ -146,7 +145,8 @@ async fn host_that_stalled_writes_nothing_behind_the_one_that_took_over() {
     let stream = format!("{path}?stream=true&include_obfuscation=false");
     let log = get(other.address, &stream).await.events();
     signal("-CONT");
-    eventually("it knows", async || stalled.log().contains("lease")).await;
+    let streams = "sluice_streams{model_name=\"bench\"}";
+    eventually("it stops", async || metric(stalled.address, streams).await < 1.0).await;
     for host in [&stalled, &other] {
         assert_eq!(get(host.address, &stream).await.events(), log);
         assert_eq!(get(host.address, &path).await.json(), log.last().unwrap()["response"]);

@@ -13,10 +13,14 @@ use crate::{Claimed, Lease, Orphaned, Owner, Result, Served, StoreError, Swept};
 // keys.
 
 pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
-    for model in &served.models {
+    let found = longest_waiting(s, served)?;
+    // Behind the owner's lock, as where something is queued, and in one order: so nobody waits in a circle.
+    let mut models: Vec<_> = served.models.iter().collect();
+    models.sort_unstable();
+    for model in models {
         served::note(s, model, served.version)?;
     }
-    let Some(key) = longest_waiting(s, served)? else { return Ok(None) };
+    let Some(key) = found else { return Ok(None) };
     s.run("UPDATE response SET tries = tries + 1 WHERE key = ?", params![key])?;
     let row = ResponseRow::get(s, key)?;
     let lease = lease(s, &owner_of(s, row.owner)?, &row)?;

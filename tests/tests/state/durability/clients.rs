@@ -166,7 +166,10 @@ impl Client {
     ) -> anyhow::Result<String> {
         let mut known = known.map(str::to_owned);
         let mut answer = try_open(self.address, request).await?;
-        assert_eq!(answer.status, 200);
+        if answer.status != 200 {
+            let said = answer.next().await.unwrap_or_default();
+            panic!("{}: {}", answer.status, String::from_utf8_lossy(&said));
+        }
         let (mut rest, mut seen) = (Vec::new(), 0);
         while let Some(bytes) = answer.next().await {
             rest.extend_from_slice(&bytes);
