@@ -43,8 +43,10 @@ impl Database {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let (client, connection) = config.connect(NoTls).await?;
-                tokio::spawn(connection);
-                anyhow::Ok(client.batch_execute(&sql).await?)
+                tokio::select! {
+                    done = client.batch_execute(&sql) => Ok(done?),
+                    ended = connection => anyhow::bail!("the server ends the connection: {ended:?}"),
+                }
             })
         });
         asked.join().expect("no panic").expect("the server does it");

@@ -1,5 +1,7 @@
 //! Two hosts and one Postgres: whichever of them a client comes to, it finds the same.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+
 use serde_json::{Value, json};
 use tests::client::{Answer, answered, get, json_request, metric, open, post, send};
 use tests::postgres::Database;

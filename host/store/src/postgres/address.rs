@@ -59,16 +59,12 @@ impl Address {
     /// A new connection: the client, and what drives it.
     pub(crate) async fn connect(&self) -> Result<(Client, Driven), Error> {
         // A connection that ends is found closed where it is used next.
-        match &self.tls {
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
-                Ok((client, Box::pin(async { drop(connection.await) })))
-            }
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
-                Ok((client, Box::pin(async { drop(connection.await) })))
-            }
+        if let Some(tls) = &self.tls {
+            let (client, connection) = self.config.connect(tls.clone()).await?;
+            return Ok((client, Box::pin(async { drop(connection.await) })));
         }
+        let (client, connection) = self.config.connect(NoTls).await?;
+        Ok((client, Box::pin(async { drop(connection.await) })))
     }
 }
 

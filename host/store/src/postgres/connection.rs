@@ -81,33 +81,33 @@ impl Connection {
         self.reads.set(matches!(access, Access::Read));
         self.locked.set(Locked::None);
         self.connect()?;
-        let begin = match access {
-            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write(_) => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        let mode = match access {
+            Access::Read => "ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write(_) => "ISOLATION LEVEL READ COMMITTED READ WRITE",
         };
         let limit = ANSWER.as_millis();
         let begin = format!(
-            "{begin}; SET LOCAL search_path TO {}; SET LOCAL statement_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}",
+            "BEGIN {mode}; SET LOCAL search_path TO {}; SET LOCAL statement_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}",
             self.address.schema
         );
-        let (lock, owner): (&str, &[&str]) = match access {
+        let (lock, owner) = match access {
             Access::Write(Scope::Owner(owner)) => {
-                ("SELECT key FROM owner WHERE name = $1 FOR UPDATE", &[owner.name()])
+                ("SELECT key FROM owner WHERE name = $1 FOR UPDATE", Some(Value::Text(owner.name())))
             }
-            Access::Write(Scope::All) => ("SELECT key FROM owner ORDER BY key FOR UPDATE", &[]),
-            Access::Write(Scope::Row) | Access::Read => ("", &[]),
+            Access::Write(Scope::All) => ("SELECT key FROM owner ORDER BY key FOR UPDATE", None),
+            Access::Write(Scope::Row) | Access::Read => ("", None),
         };
         let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)";
-        let owner: Vec<_> = owner.iter().map(|name| Parameter::of(&Value::Text(name))).collect();
+        let owner: Vec<_> = owner.iter().map(Parameter::of).collect();
         let owner: Vec<_> = owner.iter().map(Parameter::typed).collect();
-        let (begun, date, key) = self.answered(async |client| {
+        let (key, date) = self.answered(async |client| {
             let locked =
                 async { if lock.is_empty() { Ok(vec![]) } else { client.query_typed(lock, &owner).await } };
             // Sent together. The lock comes first: while it is waited for, time passes.
-            tokio::try_join!(client.batch_execute(&begin), locked, client.query_typed(now, &[]))
-                .map(|(begun, key, date)| (begun, date, key))
+            let answers =
+                tokio::try_join!(client.batch_execute(&begin), locked, client.query_typed(now, &[]));
+            answers.map(|((), key, date)| (key, date))
         })?;
-        let () = begun;
         match (access, key.first()) {
             (Access::Write(Scope::Owner(_)), Some(row)) => {
                 self.locked.set(Row(row).get(0).map_or(Locked::None, Locked::One));
@@ -162,13 +162,12 @@ impl Connection {
         let address = self.address.clone();
         let connected =
             self.runtime.block_on(async { tokio::time::timeout(ANSWER, address.connect()).await });
-        let (client, driven) = match connected {
+        let (client, connection) = match connected {
             Ok(Ok(connected)) => connected,
             Ok(Err(error)) => return Err(self.failed(&error)),
             Err(_) => return Err(self.silent()),
         };
-        let driver = self.runtime.spawn(driven);
-        self.client.replace(Some((client, driver)));
+        self.client.replace(Some((client, self.runtime.spawn(connection))));
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl Opened {
             outage: Arc::default(),
         };
         let queue = threads::Calls::new();
-        let (migrated, schema) = mpsc::channel();
+        let (migrated, schema) = mpsc::sync_channel(1);
         let mut threads = Vec::new();
         for number in 0..options.connections.max(1) {
             let (queue, parts) = (queue.clone(), parts.clone());

@@ -30,12 +30,14 @@ pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
 /// The response that is to be claimed. An owner's are counted under its lock; where that had to be
 /// waited for, they are looked for once more.
 fn longest_waiting(s: &Session, served: &Served) -> Result<Option<i64>> {
-    let models = (0..served.models.len()).map(|n| format!(", ?{}", n + 5)).collect::<String>();
+    // Of none, nothing is one.
+    let places: Vec<_> = (5..5 + served.models.len()).map(|number| format!("?{number}")).collect();
+    let models = if places.is_empty() { "NULL".to_owned() } else { places.join(", ") };
     let sql = format!(
         "SELECT key, owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background = 1 AND status = 0 AND lease <= ?1 AND tries < ?2 \
          AND owner NOT IN \
          (SELECT owner FROM response INDEXED BY response_live WHERE ended IS NULL AND background = 1 AND lease > ?1 GROUP BY owner HAVING COUNT(*) >= ?3) \
-         AND version <= ?4 AND (model IS NULL OR model IN (NULL{models})) ORDER BY key LIMIT 1"
+         AND version <= ?4 AND (model IS NULL OR model IN ({models})) ORDER BY key LIMIT 1"
     );
     let mut values = params![s.lease_now(), s.bounds.claims, s.bounds.running, served.version].to_vec();
     values.extend(served.models.iter().map(|model| Value::from(&**model)));

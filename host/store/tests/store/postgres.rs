@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use store::{Options, Postgres, PostgresOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 /// A schema of its own, for as long as a test runs.
 pub(crate) struct Schema {
@@ -76,8 +77,10 @@ impl Drop for Schema {
             runtime().block_on(async {
                 let (client, connection) =
                     tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
-                tokio::spawn(connection);
-                client.batch_execute(&sql).await.unwrap();
+                tokio::select! {
+                    dropped = client.batch_execute(&sql) => dropped.unwrap(),
+                    ended = connection => panic!("{ended:?}"),
+                }
             });
         });
         dropped.join().unwrap();
@@ -114,9 +117,10 @@ impl CutWay {
         std::thread::spawn(move || {
             runtime().block_on(async {
                 let listener = TcpListener::from_std(listener).unwrap();
+                let mut ways = JoinSet::new();
                 while let Ok((client, _)) = listener.accept().await {
                     let server = TcpStream::connect(target.clone()).await.unwrap();
-                    tokio::spawn(pass(client, server, counted.clone()));
+                    ways.spawn(pass(client, server, counted.clone()));
                 }
             });
         });
