@@ -80,7 +80,8 @@ fn stored(findings: &mut Findings, arguments: &StoreArguments) {
     let loss = "what is stored is lost when the server ends";
     if let Some((url, opened)) = arguments.database() {
         return match opened {
-            Ok(schema) => findings.ok("store", format!("{url}, schema {}", schema.now)),
+            Ok(0) => findings.ok("store", format!("{url}: the tables will be made at the first start")),
+            Ok(version) => findings.ok("store", format!("{url}, schema {version}")),
             Err(error) => findings.fail("store", format!("{error:#}")),
         };
     }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use store::{
-    Bounds, OpenCause, OpenError, Options, Postgres, PostgresOptions, SchemaVersions, Sqlite, Store,
-    Synchronous, TimeSource,
+    Bounds, OpenCause, OpenError, Options, Postgres, PostgresOptions, Sqlite, Store, Synchronous, TimeSource,
 };
 
 use crate::cli::limits::Switches;
@@ -90,10 +89,10 @@ pub(super) struct DatabaseArguments {
 }
 
 impl DatabaseArguments {
-    /// Opens the database at a URL as `host`.
-    fn open(&self, url: &str, host: String, bounds: Bounds, connections: usize) -> anyhow::Result<Postgres> {
+    /// How a database is opened as `host`.
+    fn options(&self, host: String, bounds: Bounds, connections: usize) -> anyhow::Result<PostgresOptions> {
         let tls = net::tls::client_config(self.store_ca.as_deref());
-        let options = PostgresOptions {
+        Ok(PostgresOptions {
             host,
             bounds,
             clock: TimeSource::default(),
@@ -101,8 +100,7 @@ impl DatabaseArguments {
             password: self.password()?,
             connections,
             tls: Arc::new(tls.map_err(anyhow::Error::msg).context("--store-ca")?),
-        };
-        Ok(Postgres::open(url, &options)?)
+        })
     }
 
     fn password(&self) -> anyhow::Result<Option<String>> {
@@ -113,7 +111,11 @@ impl DatabaseArguments {
 
     /// Opens the store of `host store`.
     pub(super) fn open_for_commands(&self, url: &str) -> anyhow::Result<Postgres> {
-        self.open(url, String::new(), Bounds::default(), COMMAND_CONNECTIONS)
+        Ok(Postgres::open(url, &self.for_commands()?)?)
+    }
+
+    fn for_commands(&self) -> anyhow::Result<PostgresOptions> {
+        self.options(String::new(), Bounds::default(), COMMAND_CONNECTIONS)
     }
 }
 
@@ -135,10 +137,12 @@ impl StoreArguments {
         }
     }
 
-    /// The URL of the store's database, and the schema that it has or gets; none if it is in none.
-    pub(in crate::cli) fn database(&self) -> Option<(&str, anyhow::Result<SchemaVersions>)> {
+    /// The URL of the store's database, and the version of its schema, which isn't changed; none if it is
+    /// in none.
+    pub(in crate::cli) fn database(&self) -> Option<(&str, anyhow::Result<usize>)> {
         let Some(Place::Postgres(url)) = &self.store else { return None };
-        Some((url, self.database.open_for_commands(url).map(|store| store.schema())))
+        let version = self.database.for_commands().and_then(|options| Ok(Postgres::version(url, &options)?));
+        Some((url, version))
     }
 
     /// Opens the store. The default is the file in the user's data folder; where there can't be
@@ -180,7 +184,7 @@ impl StoreArguments {
 
     fn postgres(&self, url: &str) -> anyhow::Result<Opened> {
         let (bounds, connections) = (self.limits.0.clone(), self.store_connections.into());
-        let store = self.database.open(url, host_name(), bounds, connections)?;
+        let store = Postgres::open(url, &self.database.options(host_name(), bounds, connections)?)?;
         Ok((Some(Arc::new(store)), self.shown(url)))
     }
 

@@ -60,6 +60,11 @@ impl Postgres {
         Ok(Self { host: (&*options.host).into(), opened: Arc::new(opened) })
     }
 
+    /// The version of a database's schema; 0 where it has none. Nothing is made or changed.
+    pub fn version(url: &str, options: &PostgresOptions) -> Result<usize, OpenError> {
+        open::version(url, options)
+    }
+
     /// The handle of another host, as hosts of one database have them.
     #[must_use]
     pub fn beside(&self, host: &str) -> Self {

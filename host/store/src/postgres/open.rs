@@ -33,6 +33,17 @@ struct Parts {
 }
 
 impl Parts {
+    fn of(url: &str, options: &PostgresOptions) -> Result<Self, OpenError> {
+        let address = Address::read(url, &options.schema, &options.tls)?;
+        Ok(Self {
+            address: address.with_password(options.password.as_deref()),
+            bounds: options.bounds.clone(),
+            clock: options.clock.clone(),
+            evicted: Arc::default(),
+            outage: Arc::default(),
+        })
+    }
+
     /// The calling thread's connection.
     fn connected(self) -> std::io::Result<Connected> {
         let connection = Rc::new(Connection::new(self.address, self.clock)?);
@@ -41,19 +52,37 @@ impl Parts {
     }
 }
 
+/// The version of a database's schema; 0 where it has none. Nothing is made or changed.
+pub(super) fn version(url: &str, options: &PostgresOptions) -> Result<usize, OpenError> {
+    let parts = Parts::of(url, options)?;
+    let shown = parts.address.to_string();
+    // On a thread of its own, which may wait for the database whoever asks.
+    let asked = std::thread::spawn(move || -> Result<Result<[usize; 2], String>, StoreError> {
+        let thread = parts.connected().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        thread.connection.begin(&Access::Read)?;
+        found(&thread.connection)
+    });
+    match asked.join().unwrap_or_else(|_| Err(StoreError::Unavailable("a thread panicked".to_owned()))) {
+        Ok(Ok([version, _])) => Ok(version),
+        Ok(Err(why)) => Err(OpenError::new(OpenCause::Content, &shown, why)),
+        Err(error) => Err(unreachable(&shown, &error)),
+    }
+}
+
+/// Why a database can't be reached, which its address is said before.
+fn unreachable(shown: &str, error: &StoreError) -> OpenError {
+    let why = match error {
+        StoreError::Unavailable(why) => why.strip_prefix(&format!("{shown}: ")).unwrap_or(why).to_owned(),
+        other => other.to_string(),
+    };
+    OpenError::new(OpenCause::Unreachable, shown, why)
+}
+
 impl Opened {
     pub(super) fn open(url: &str, options: &PostgresOptions) -> Result<Self, OpenError> {
-        let address =
-            Address::read(url, &options.schema, &options.tls)?.with_password(options.password.as_deref());
-        let shown = address.to_string();
+        let parts = Parts::of(url, options)?;
+        let shown = parts.address.to_string();
         let failed = |e: &dyn std::fmt::Display| OpenError::new(OpenCause::Unreachable, &shown, e);
-        let parts = Parts {
-            address,
-            bounds: options.bounds.clone(),
-            clock: options.clock.clone(),
-            evicted: Arc::default(),
-            outage: Arc::default(),
-        };
         let queue = threads::Calls::new();
         let (migrated, schema) = mpsc::sync_channel(1);
         let mut threads = Vec::new();
@@ -81,11 +110,7 @@ impl Opened {
         opened.schema = match schema.recv() {
             Ok(Ok(Ok(schema))) => schema,
             Ok(Ok(Err(why))) => return Err(OpenError::new(OpenCause::Content, &shown, why)),
-            Ok(Err(StoreError::Unavailable(why))) => {
-                let why = why.strip_prefix(&format!("{shown}: ")).unwrap_or(&why).to_owned();
-                return Err(failed(&why));
-            }
-            Ok(Err(error)) => return Err(failed(&error)),
+            Ok(Err(error)) => return Err(unreachable(&shown, &error)),
             Err(error) => return Err(failed(&error)),
         };
         Ok(opened)
@@ -108,22 +133,15 @@ fn migrate(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, String>
 
 fn migrate_in(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, String>, StoreError> {
     connection.execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
-    let schema = connection.schema();
-    let has_tables = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = to_regnamespace(?1)";
-    let mut before = [0, 0];
-    if number(connection, has_tables, &[Value::Text(schema)])? == 0 {
-        connection.execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"))?;
-    } else if number(connection, "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('schema')", &[])? == 0
-    {
-        return Ok(Err(format!("schema {schema} has other tables than a store's; give another one")));
-    } else {
-        connection.query("SELECT version, readable_since FROM schema", &[], &mut |row| {
-            before = [row.get::<u64>(0)?, row.get::<u64>(1)?];
-            Ok(false)
-        })?;
+    let before = match found(connection)? {
+        Ok(before) => before,
+        Err(why) => return Ok(Err(why)),
+    };
+    let [version, readable] = before;
+    if version == 0 {
+        connection.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", connection.schema()))?;
     }
     let newest = MIGRATIONS.len();
-    let [version, readable] = before.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
     if readable > newest {
         return Ok(Err(format!(
             "it has schema {version}, which versions that know schema {readable} read, and this one knows schemas up to {newest}; use a newer version"
@@ -138,6 +156,26 @@ fn migrate_in(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, Stri
         ))?;
     }
     Ok(Ok(SchemaVersions { before: version, now: version.max(newest) }))
+}
+
+/// The version of a schema, and the oldest one whose statements it serves; 0 where there is none. Says
+/// why it isn't a store's.
+fn found(connection: &Rc<Connection>) -> Result<Result<[usize; 2], String>, StoreError> {
+    let schema = connection.schema();
+    let has_tables = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = to_regnamespace(?1)";
+    let is_store = "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('schema')";
+    let mut found = [0, 0];
+    if number(connection, has_tables, &[Value::Text(schema)])? == 0 {
+        return Ok(Ok(found));
+    }
+    if number(connection, is_store, &[])? == 0 {
+        return Ok(Err(format!("schema {schema} has other tables than a store's; give another database")));
+    }
+    connection.query("SELECT version, readable_since FROM schema", &[], &mut |row| {
+        found = [row.get::<u64>(0)?, row.get::<u64>(1)?].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        Ok(false)
+    })?;
+    Ok(Ok(found))
 }
 
 fn number(connection: &Rc<Connection>, sql: &str, params: &[Value<'_>]) -> Result<u64, StoreError> {
