@@ -103,6 +103,7 @@ fi
 echo "== packages"
 tests/packaging/run.sh
 tests/packaging/compose.py
+tests/packaging/cluster.sh
 
 echo "== the image"
 if [ "$(id -u)" = 0 ]; then

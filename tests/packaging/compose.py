@@ -33,7 +33,7 @@ def running(folder, name, *arguments, **environment):
         command = [str(one) for one in arguments]
         process = subprocess.Popen(command, stdout=file, stderr=file, cwd=folder, env={**os.environ, **environment})
     try:
-        yield
+        yield process
     except BaseException:
         print(f"{name}: {log.read_text()[-2000:]}", file=sys.stderr)
         raise
@@ -67,6 +67,9 @@ class Upstream:
             if not read:
                 return
             head += read
+        if head.startswith(b"GET /ready "):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            return connection.close()
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         connection.sendall(b"d\r\ndata: first\n\n\r\n")
         threading.Thread(target=self.watch, args=[connection], daemon=True).start()
@@ -75,9 +78,11 @@ class Upstream:
                 connection.sendall(b"e\r\ndata: second\n\n\r\n0\r\n\r\n")
 
     def watch(self, connection):
+        # An end and a reset say the same.
         with contextlib.suppress(OSError):
-            if connection.recv(1) == b"":
-                self.left.set()
+            if connection.recv(1) != b"":
+                return
+        self.left.set()
 
 
 class Proxy:
@@ -154,6 +159,20 @@ def check_web_socket(proxy):
         read_until(connection, b"response.incomplete")
 
 
+def certificate(folder):
+    """The files of a certificate for localhost and of its key, which are made once."""
+    certificates = folder / "certificates"
+    chain, key = certificates / "fullchain.pem", certificates / "privkey.pem"
+    if not certificates.exists():
+        certificates.mkdir()
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+             "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", chain],
+            check=True, capture_output=True,
+        )
+    return chain, key
+
+
 @contextlib.contextmanager
 def nginx(folder, upstream):
     port = free_port()
@@ -162,18 +181,11 @@ def nginx(folder, upstream):
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/nginx.pid; error_log stderr;\nevents {{}}\nhttp {{ access_log off;\n{temporary}{site}}}\n"
     )
-    certificates = folder / "certificates"
-    if not certificates.exists():
-        certificates.mkdir()
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-             "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", certificates / "privkey.pem", "-out", certificates / "fullchain.pem"],
-            check=True, capture_output=True,
-        )
+    chain, _ = certificate(folder)
     command = ["nginx", "-p", folder, "-e", "stderr", "-c", folder / "nginx.conf"]
     subprocess.run([*command, "-t", "-q"], check=True)
     with running(folder, "nginx", *command):
-        yield Proxy(port, certificates / "fullchain.pem")
+        yield Proxy(port, chain)
 
 
 @contextlib.contextmanager

@@ -166,8 +166,13 @@ impl TestServer {
         let models =
             Models::load(&model, &others, &shared, &limits.model, &mut |_, _| {}).expect("the models load");
         let defaults = Defaults { limits: limits.request.clone(), mcp, seal, ..Defaults::default() };
-        let access =
-            Access { keys: keys.clone(), named: Named::new(hosts, cors_origins), no_web_socket, no_page };
+        let access = Access {
+            keys: keys.clone(),
+            named: Named::new(hosts, cors_origins),
+            no_web_socket,
+            no_page,
+            ..Access::default()
+        };
         let app = App::new(models.clone(), limits, access, &defaults, true, store);
         let server = Server::bind((listen, 0).into(), app).await.expect("a free port");
         let mut server = server.with_tls(tls);

@@ -1,6 +1,6 @@
 //! Facts and figures of an engine.
 
-/// Figures of an engine: the first six as they are now, the rest since it started.
+/// Figures of an engine: the first seven as they are now, the rest since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineStats {
     /// Sequences that hold KV blocks and aren't paused.
@@ -11,8 +11,10 @@ pub struct EngineStats {
     pub paused: usize,
     /// Blocks of the KV cache that no sequence holds (the prefix cache may still find them).
     pub free_blocks: usize,
-    /// Blocks of the KV cache.
+    /// Blocks of the KV cache; 0 where this process has none.
     pub total_blocks: usize,
+    /// Tokens in a block of the KV cache; 0 where this process has none.
+    pub block_size: usize,
     /// Blocks, free or held, that the prefix cache can find.
     pub cached_blocks: usize,
     /// Steps run.

@@ -32,6 +32,11 @@ pub(super) struct AccessArguments {
     /// Serve no page at `/`: browsers get the JSON there that programs get.
     #[arg(long)]
     no_page: bool,
+    /// Answer `/metrics` without a key, on both addresses: an inference gateway that chooses among
+    /// servers by their load sends none. Whoever reaches an address reads the names of models,
+    /// engines and tool servers there, and how much is asked.
+    #[arg(long)]
+    public_metrics: bool,
 }
 
 impl AccessArguments {
@@ -44,6 +49,7 @@ impl AccessArguments {
             named: Named::new(self.allow_host.clone(), self.cors_origin.clone()),
             no_web_socket: self.no_websocket,
             no_page: self.no_page,
+            public_metrics: self.public_metrics,
         })
     }
 

@@ -86,7 +86,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "log_level",
         ],
     ),
-    ("Metrics and traces", &["metrics_prefix", "otlp_endpoint"]),
+    ("Metrics and traces", &["metrics_prefix", "public_metrics", "otlp_endpoint"]),
 ];
 
 /// Arranges the switches of `serve`, which are those of `doctor`, too, and of the commands that ask.

@@ -54,6 +54,25 @@ fn switch_environment_and_file_name_keys_even_base64() {
 }
 
 #[test]
+fn public_metrics_need_no_key_and_all_else_does() {
+    let status = |answer: String| answer.split(' ').nth(1).expect("a status").to_owned();
+    for (switches, of_metrics) in [(&["--public-metrics"][..], "200"), (&[], "401")] {
+        let given = [&["--api-key", "a", "--admin-listen", "127.0.0.1:0"], switches].concat();
+        let (server, admin) = Serving::start_with_admin(serve(&given));
+        for (path, expected) in
+            [("/metrics", of_metrics), ("/metrics/", "401"), ("/health", "200"), ("/v1/models", "401")]
+        {
+            assert_eq!(status(server.get(path)), expected, "{path} {switches:?}");
+        }
+        for (path, expected) in [("/metrics", of_metrics), ("/live", "200"), ("/admin/parsers", "401")] {
+            assert_eq!(status(admin.get(path)), expected, "admin {path} {switches:?}");
+        }
+        assert_eq!(status(server.get_with_key("/metrics", "wrong")), of_metrics);
+        assert!(server.get_with_key("/metrics", "a").contains("sluice_streams"));
+    }
+}
+
+#[test]
 fn unusable_keys_are_one_line_that_hides_them() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("keys");

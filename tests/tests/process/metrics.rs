@@ -67,6 +67,22 @@ async fn each_token_turn_and_time_is_counted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_picker_finds_its_gauges_before_any_request() {
+    let server = server(&["--kv-cache", "64"]);
+    let text = String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text");
+    for name in ["num_requests_waiting", "num_requests_running", "kv_cache_usage_perc"] {
+        assert!(
+            text.contains(&format!("# TYPE vllm:{name} gauge\nvllm:{name}{{model_name=\"bench\"}} 0\n")),
+            "{text}"
+        );
+    }
+    let blocks = metric(server.address, "sluice_kv_cache_blocks{model_name=\"bench\"}").await;
+    let labels = format!("model_name=\"bench\",block_size=\"16\",num_gpu_blocks=\"{blocks}\"");
+    let config = format!("# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{{{labels}}} 1\n");
+    assert!(blocks >= 1.0 && text.contains(&config), "{config} {text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answer_without_its_client_counts_as_aborted() {
     let server = server(&[]);
     let body = json!({ "model": "bench", "prompt": "Hello", "max_tokens": 4000, "ignore_eos": true, "stream": true });

@@ -42,6 +42,15 @@ async fn scrape(server: &ServerProcess) -> String {
     String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text")
 }
 
+/// Names of the metrics in a scrape.
+fn samples(text: &str) -> BTreeSet<String> {
+    let of_series = |name: String| {
+        let ends = ["_bucket", "_sum", "_count"];
+        ends.iter().find_map(|end| name.strip_suffix(end)).map_or(name.clone(), str::to_owned)
+    };
+    text.lines().filter(|line| line.starts_with("sluice_")).flat_map(names).map(of_series).collect()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documented_metrics_and_real_ones_are_the_same() {
     let engine = FakeEngine::start(|_, _| vec![Action::Send(whole("<think>\n\n</think>\n\nHello."))]).await;
@@ -58,21 +67,14 @@ async fn documented_metrics_and_real_ones_are_the_same() {
     let body = json!({ "model": "bench", "input": "Hi" });
     assert_eq!(post(server.address, "/v1/responses", &body).await.status, 200);
     let text = scrape(&server).await;
-    let samples: BTreeSet<String> = text
-        .lines()
-        .filter(|line| line.starts_with("sluice_"))
-        .flat_map(names)
-        .map(|name| {
-            ["_bucket", "_sum", "_count"]
-                .iter()
-                .find_map(|end| name.strip_suffix(end))
-                .map_or(name.clone(), str::to_owned)
-        })
-        .collect();
-    let documented = names(&docs());
-    assert_eq!(samples, documented, "left: in /metrics; right: in docs/");
-    let undescribed: Vec<_> =
-        samples.iter().filter(|name| !text.contains(&format!("# HELP {name} "))).collect();
+    let own = scrape(&ServerProcess::start_with_engine("local", &[])).await;
+    let of_cache = samples(&own).into_iter().filter(|name| name == "sluice_cache_config_info");
+    let all = samples(&text).into_iter().chain(of_cache).collect::<BTreeSet<_>>();
+    assert_eq!(all, names(&docs()), "left: in /metrics; right: in docs/");
+    assert!(!text.contains("cache_config_info"), "the cache is the remote engine's");
+    let described =
+        |name: &&String| [&text, &own].iter().any(|text| text.contains(&format!("# HELP {name} ")));
+    let undescribed: Vec<_> = all.iter().filter(|name| !described(name)).collect();
     assert!(undescribed.is_empty(), "{undescribed:?}");
     // The engine was named at the start, and its counters count.
     let completed = format!(

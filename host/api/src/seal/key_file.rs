@@ -72,7 +72,7 @@ fn read_or_make(file: &Path) -> Result<Seal, Reason> {
 }
 
 fn read(file: &Path) -> Result<Option<Seal>, Reason> {
-    let Some(opened) = private::open_private(file)? else { return Ok(None) };
+    let Some(opened) = private::open_secret(file)? else { return Ok(None) };
     let text = bounded::text_of(opened, MAX_BYTES)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let key = |(number, line): (usize, &str)| key(line.trim()).ok_or(Reason::Line(number + 1));

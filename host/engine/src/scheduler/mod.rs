@@ -116,7 +116,11 @@ impl Scheduler {
             steps_in_flight: VecDeque::new(),
             draws: DrawBuffers::new(shape.vocab),
             waker,
-            counts: EngineStats { total_blocks: shape.blocks, ..EngineStats::default() },
+            counts: EngineStats {
+                total_blocks: shape.blocks,
+                block_size: shape.block_size,
+                ..EngineStats::default()
+            },
         }
     }
 

@@ -5,6 +5,7 @@ system::declare_metrics! {
     gauge RUNNING = "num_requests_running", "Requests that the engine works on.";
     gauge WAITING = "num_requests_waiting", "Requests that wait for the engine.";
     gauge KV_CACHE_USAGE = "kv_cache_usage_perc", "Share of the KV cache that sequences hold.";
+    gauge CACHE_CONFIG = "cache_config_info", "Size and number of the KV cache's blocks, as labels.";
     counter PREEMPTIONS = "num_preemptions_total", "Sequences that lost their KV blocks.";
     counter DRAFTED = "spec_decode_num_draft_tokens_total", "Draft tokens that were run.";
     counter ACCEPTED = "spec_decode_num_accepted_tokens_total", "Draft tokens that were accepted.";

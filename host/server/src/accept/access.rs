@@ -30,6 +30,8 @@ pub struct Access {
     pub no_web_socket: bool,
     /// Whether `/` is JSON for browsers, too.
     pub no_page: bool,
+    /// Whether `/metrics` needs no key.
+    pub public_metrics: bool,
 }
 
 /// Address on which the listener of a request listens.

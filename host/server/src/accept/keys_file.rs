@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::accept::keys::{ApiKey, KeyError};
 use system::bounded;
-use system::private::{PrivateError, open_private};
+use system::private::{PrivateError, open_secret};
 
 /// Most keys of a file: a request's key is compared with every one.
 const MAX_KEYS: usize = 4096;
@@ -44,7 +44,7 @@ pub fn read_keys(file: &Path) -> Result<Vec<ApiKey>, KeysFileError> {
 }
 
 fn read(file: &Path) -> Result<Vec<ApiKey>, Reason> {
-    let opened = open_private(file)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let opened = open_secret(file)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let text = bounded::text_of(opened, MAX_BYTES)?;
     let lines = (1..).zip(text.lines().map(str::trim));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

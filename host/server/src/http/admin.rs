@@ -1,8 +1,8 @@
 //! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, reload
 //! them, and look into answers, by the inspector's page or without it.
 //!
-//! All but the page's files and `/health` require the same keys as the other routes. The main
-//! address serves none of them but `/health` and `/metrics`. Pages of other origins can't use them,
+//! All but the page's files and the probes require the same keys as the other routes. The main
+//! address serves none of them but the probes and `/metrics`. Pages of other origins can't use them,
 //! whatever `--cors-origin` says: that switch opens the models to pages, not the operators' routes.
 //! The page's files are given to any origin, since they hold nothing of this server: behind a proxy
 //! that doesn't forward `Host`, the page's own scripts seem to be asked for by another origin.
@@ -24,8 +24,7 @@ use crate::http::answer::{Answered, json, refuse, to_json};
 use crate::http::event_stream::event_stream;
 use crate::http::methods::{get_only, no_route, post_only};
 use crate::http::probes::probes;
-use crate::http::routes::{behind_key, layered};
-use crate::http::server_info::scrape;
+use crate::http::routes::{behind_key, figures, layered};
 use crate::inspector;
 use api::error::ApiError;
 use api::frames::Frames;
@@ -44,11 +43,11 @@ pub(crate) fn router(app: App, listen: IpAddr) -> Router {
         .route("/admin/answers", get_only(answers))
         .route("/admin/answers/{id}/tap", get_only(tap))
         .route("/admin/parse", post_only(parse))
-        .route("/metrics", get_only(scrape))
         .fallback(no_route);
     let same_origin = from_fn_with_state(app.access.clone(), refuse_foreign_pages);
     let keyed = behind_key(&app, keyed.layer(same_origin.clone()));
-    layered(app, listen, None, open.layer(same_origin).merge(files).merge(keyed))
+    let figures = figures(&app);
+    layered(app, listen, None, open.merge(figures).layer(same_origin).merge(files).merge(keyed))
 }
 
 /// Body of an answer: the parser of each model.

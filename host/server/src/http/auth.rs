@@ -1,4 +1,4 @@
-//! Middleware that checks API keys: if any key is set, every route but `/health` requires one.
+//! Middleware that checks API keys: if any key is set, every route behind it requires one.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

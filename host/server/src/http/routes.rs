@@ -41,9 +41,6 @@ use api::{Protocol, openapi};
 /// A route: methods, path and handler.
 type Route = (&'static [&'static str], &'static str, MethodRouter<App>);
 
-/// The route of Prometheus.
-const METRICS: &str = "/metrics";
-
 /// All routes, for a listener on `listen`; `inspector` is where the operator's page is.
 pub(crate) fn router(app: App, listen: IpAddr, inspector: Option<InspectorLink>) -> Router {
     let pages = Some(app.access.named.clone());
@@ -54,7 +51,8 @@ pub(crate) fn router(app: App, listen: IpAddr, inspector: Option<InspectorLink>)
     } else {
         keyed.layer(from_fn(answer_browsers)).route("/page/{file}", get_only(page::file))
     };
-    layered(app, listen, pages, routes(open()).merge(keyed))
+    let routes = routes(open()).merge(figures(&app)).merge(keyed);
+    layered(app, listen, pages, routes)
 }
 
 fn routes(routes: Vec<Route>) -> Router<App> {
@@ -66,7 +64,13 @@ fn open() -> Vec<Route> {
     probes().into_iter().map(|(path, handler)| (&["get"][..], path, handler)).collect()
 }
 
-/// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
+/// The route of Prometheus, which also shows how far a drain is.
+fn scraped() -> Vec<Route> {
+    vec![get_at("/metrics", scrape)]
+}
+
+/// Routes for new work, which require a key if any is set. With `open` and `scraped` they equal the
+/// paths in `api::openapi`.
 fn keyed() -> Vec<Route> {
     vec![
         at(&["post", "get"], "/v1/responses", responses()),
@@ -113,7 +117,6 @@ fn keyed() -> Vec<Route> {
         get_at("/v1/models", list_models),
         get_at("/v1/models/{*id}", one_model),
         get_at("/version", version),
-        get_at(METRICS, scrape),
         get_at("/openapi.json", async || json(200, openapi::json().to_owned())),
     ]
 }
@@ -132,6 +135,17 @@ fn at(methods: &'static [&'static str], path: &'static str, handler: MethodRoute
         refuse(&ApiError::method_not_allowed(method.as_str(), &methods.join(", ").to_uppercase()))
     };
     (methods, path, handler.fallback(fallback))
+}
+
+/// The figures of the server: if keys are set, with one only, unless the operator says that they are
+/// public.
+pub(crate) fn figures(app: &App) -> Router<App> {
+    let routes = routes(scraped());
+    if app.access.public_metrics {
+        routes
+    } else {
+        routes.layer(from_fn_with_state(app.clone(), require_key))
+    }
 }
 
 /// These routes for new work only, and if keys are set, with one only.
@@ -165,10 +179,9 @@ fn responses() -> MethodRouter<App> {
     post(handler).get(ws::upgrade)
 }
 
-/// Middleware: 503 for a request that comes after the signal to stop, except for metrics, which
-/// show how far the drain is.
+/// Middleware: 503 for a request that comes after the signal to stop.
 async fn refuse_while_draining(State(app): State<App>, request: Request, next: Next) -> Response {
-    if !app.stopping.is_cancelled() || request.uri().path() == METRICS {
+    if !app.stopping.is_cancelled() {
         return next.run(request).await;
     }
     discard_unasked(request, &app.limits.http).await;
@@ -185,12 +198,12 @@ async fn survive_panics(request: Request, next: Next) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::{keyed, open};
+    use super::{keyed, open, scraped};
     use api::openapi::paths;
 
     #[test]
     fn the_document_has_the_routes_and_no_others() {
-        let served = [open(), keyed()].concat();
+        let served = [open(), scraped(), keyed()].concat();
         let mut served: Vec<(&str, String)> = served
             .iter()
             .flat_map(|(methods, path, _)| methods.iter().map(|method| (*method, path.replace("{*", "{"))))

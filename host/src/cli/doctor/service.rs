@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcp::McpServers;
-use system::private::open_private;
+use system::private::open_secret;
 
 use super::findings::{Findings, Level};
 use super::machine::made;
@@ -67,7 +67,7 @@ fn seal_key(findings: &mut Findings, given: Option<&Path>) {
     match given.map(Path::to_owned).or_else(|| data::file(seal::FILE)) {
         Some(file) if file.as_os_str() == "none" => findings.warn("seal", format!("none: {loss}")),
         None => findings.warn("seal", format!("no data folder: {loss}; --seal-key names a file")),
-        Some(file) => match open_private(&file) {
+        Some(file) => match open_secret(&file) {
             Ok(Some(_)) => findings.ok("seal", file.display().to_string()),
             Ok(None) => made(findings, "seal", &file, loss),
             Err(error) => findings.fail("seal", format!("{}: {error}", file.display())),

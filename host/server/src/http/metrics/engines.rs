@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use metrics::{counter, gauge};
-use model::observe::metrics::{ACCEPTED, DRAFTED, KV_CACHE_USAGE, PREEMPTIONS, RUNNING, WAITING};
+use model::observe::metrics::{
+    ACCEPTED, CACHE_CONFIG, DRAFTED, KV_CACHE_USAGE, PREEMPTIONS, RUNNING, WAITING,
+};
 use model::{EngineStats, Model, Models};
 
 system::declare_metrics! {
@@ -31,6 +33,7 @@ fn take(model: &Model) {
         paused,
         free_blocks,
         total_blocks,
+        block_size,
         steps,
         drafted_tokens,
         accepted_tokens,
@@ -51,6 +54,12 @@ fn take(model: &Model) {
         (FREE_BLOCKS, free_blocks as f64),
     ] {
         gauge!(metric.name(), "model_name" => Arc::clone(&label)).set(value);
+    }
+    if total_blocks > 0 {
+        let (size, blocks) = (block_size.to_string(), total_blocks.to_string());
+        let model = Arc::clone(&label);
+        gauge!(CACHE_CONFIG.name(), "model_name" => model, "block_size" => size, "num_gpu_blocks" => blocks)
+            .set(1.0);
     }
     for (metric, value) in [
         (PREEMPTIONS, preemptions),
