@@ -139,6 +139,18 @@ impl Parser {
     }
 
     #[getter]
+    fn trim(&self) -> Vec<&'static str> {
+        let trim = self.plugin.descriptor().trim;
+        let kinds = [(trim.reasoning, "reasoning"), (trim.content, "message")];
+        kinds.into_iter().filter_map(|(trims, kind)| trims.then_some(kind)).collect()
+    }
+
+    #[getter]
+    fn history_call_ids(&self) -> Option<&str> {
+        self.plugin.descriptor().history_call_ids.as_deref()
+    }
+
+    #[getter]
     fn reasoning_end(&self) -> Option<&str> {
         self.plugin.descriptor().reasoning_end.as_deref()
     }
