@@ -61,6 +61,26 @@ pub fn shipped_parser(name: &str) -> Option<PluginSource> {
     })
 }
 
+/// Finds a parser for a program without a folder of parsers: the file at a path, which has a
+/// separator, or one inside the program. What reads a table's file is inside the program, too.
+///
+/// # Errors
+/// There is no such parser, or its table can't be read.
+pub fn parser_named(wanted: &str) -> Result<PluginSource, ResolveError> {
+    if wanted.contains(std::path::is_separator) {
+        return find_parser(wanted, Path::new("/dev/null"));
+    }
+    let shipped = || reading_names().collect::<Vec<_>>().join(", ");
+    shipped_parser(wanted)
+        .ok_or_else(|| ResolveError::NotShipped { wanted: wanted.to_owned(), shipped: shipped() })
+}
+
+/// Names that [`parser_named`] knows and that read a format, in order.
+pub fn reading_names() -> impl Iterator<Item = &'static str> {
+    // What reads tables is no parser without one.
+    shipped_names().filter(|name| *name != TABLE_PARSER).collect::<BTreeSet<_>>().into_iter()
+}
+
 /// Names of the parsers and tables inside the program.
 pub fn shipped_names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name).chain(TABLES.iter().map(|(name, _)| *name))

@@ -160,6 +160,14 @@ pub enum ResolveError {
         /// Names of the plugins in the binary.
         shipped: String,
     },
+    /// The name isn't a path, and no parser inside the program has it.
+    #[error("parser {wanted}: not among the shipped ones ({shipped}); a file is named by its path")]
+    NotShipped {
+        /// Name that was asked for.
+        wanted: String,
+        /// Names of the plugins in the program.
+        shipped: String,
+    },
 }
 
 /// Finds the parser that `wanted` names: `none`; a path (anything with a separator, or a file that

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::conversation::Conversation;
+use turn::spell_call_id;
 
 /// Respells the ids of the conversation's calls, and of the results that answer them, by `pattern`:
 /// `{name}` is the tool's name and `{index}` counts the calls of the whole conversation from 0
@@ -24,28 +25,6 @@ pub fn spell_history_call_ids(conversation: &mut Conversation, pattern: &str) {
             id.clone_from(new);
         }
     }
-}
-
-/// Returns the id that `pattern` gives to the call `index` of the tool `name`. It is filled in in
-/// one pass, so that `{index}` inside a tool's name stays as it is.
-pub fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
-    let mut id = String::with_capacity(pattern.len() + name.len());
-    let mut rest = pattern;
-    while let Some(at) = rest.find('{') {
-        id.push_str(&rest[..at]);
-        rest = &rest[at..];
-        if let Some(after) = rest.strip_prefix("{name}") {
-            id.push_str(name);
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("{index}") {
-            id.push_str(&index.to_string());
-            rest = after;
-        } else {
-            id.push('{');
-            rest = &rest[1..];
-        }
-    }
-    id + rest
 }
 
 #[cfg(test)]

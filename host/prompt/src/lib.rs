@@ -40,9 +40,10 @@ pub use conversation::{ChatMessage, Conversation, HistoryCall, Role, ToolDeclara
 pub use detokenizer::Detokenizer;
 pub use files::{ChatFiles, ChatFilesError, PROMPT_FILES, response_template};
 pub use generation_defaults::GenerationDefaults;
-pub use history::{spell_call_id, spell_history_call_ids};
+pub use history::spell_history_call_ids;
 pub use limits::PromptLimits;
 pub use render::{CallingTurn, ChatFormat, Prompt, RenderError, TurnOpening};
 pub use render::{EFFORTS, EffortPrompts, effort_arguments};
 pub use shorten::{approximate_bytes, drop_oldest};
 pub use tokenizer::{TOKENIZER_FILES, TokenizeError, Tokenizer};
+pub use turn::spell_call_id;

@@ -74,6 +74,30 @@ fn may_give(id: &str) -> bool {
     (1..=OWN_BYTES).contains(&id.len()) && id.bytes().all(is_plain)
 }
 
+/// Returns the id that `pattern` ([`Descriptor::history_call_ids`]) gives to the call `index` of the
+/// tool `name`. It is filled in in one pass, so that `{index}` inside a tool's name stays as it is.
+///
+/// [`Descriptor::history_call_ids`]: contract::Descriptor::history_call_ids
+pub fn spell_call_id(pattern: &str, name: &str, index: usize) -> String {
+    let mut id = String::with_capacity(pattern.len() + name.len());
+    let mut rest = pattern;
+    while let Some(at) = rest.find('{') {
+        id.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix("{name}") {
+            id.push_str(name);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{index}") {
+            id.push_str(&index.to_string());
+            rest = after;
+        } else {
+            id.push('{');
+            rest = &rest[1..];
+        }
+    }
+    id + rest
+}
+
 /// Returns `call_1`, `call_2`, …, unique within one turn, for tests and tools.
 pub fn counted_call_ids() -> CallIds {
     let mut calls = 0;

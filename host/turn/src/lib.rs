@@ -42,7 +42,7 @@ pub mod values;
 mod tests;
 
 pub use binding::Binding;
-pub use call_ids::{CallIds, NewCall, counted_call_ids};
+pub use call_ids::{CallIds, NewCall, counted_call_ids, spell_call_id};
 pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::Turn;
 pub use event::{ItemHead, ItemStatus, Phase, Routed, TurnEnd, TurnEvent, TurnFailure, Usage};

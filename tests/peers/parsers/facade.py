@@ -20,10 +20,12 @@ def as_said(collected):
 
 
 def of_package(bound, turn):
-    """What the package makes of a turn, with what SGLang joins joined."""
-    items = bound.parse(turn.text, tools=turn.tools, prompt=turn.prompt).items
-    said = {kind: "".join(item.text for item in items if item.kind == kind) for kind in ("reasoning", "message")}
-    return said["reasoning"], said["message"], [(item.name, item.text) for item in items if item.kind == "tool_call"]
+    """What the package makes of a turn, with what SGLang joins joined, and no message of white space beside calls."""
+    items = bound.parse(turn.text, tools=turn.tools, prompt=turn.prompt, trim=()).items
+    calls = [(item.name, item.text) for item in items if item.kind == "tool_call"]
+    shown = [item for item in items if item.kind != "message" or item.text.strip() or not calls]
+    reasoning, message = ("".join(item.text for item in shown if item.kind == kind) for kind in ("reasoning", "message"))
+    return reasoning, message, calls
 
 
 def differing(reader, name, literals, stops):

@@ -16,7 +16,8 @@ OPENING = "<|im_start|>assistant\n<think>\n"
 ASKED = "<|im_start|>user\nHi.<|im_end|>\n"
 CALL = '<tool_call>\n{"name": "f", "arguments": {"s": "x"}}\n</tool_call>'
 OUTPUT = "Hm.\n</think>\n\nI look.\n" + CALL
-READ = ("Hm.", "I look.", [("f", {"s": "x"})])
+# White space is the model's, as with SGLang's own parsers.
+READ = ("Hm.\n", "\n\nI look.\n", [("f", {"s": "x"})])
 TOOLS = [{"type": "function", "function": {"name": "f", "description": "", "parameters": {"type": "object", "properties": {"s": {"type": "string"}}}}}]
 
 
@@ -47,12 +48,16 @@ class Plugin(unittest.TestCase):
 
     def test_one_parser_reads_reasoning_and_calls(self):
         self.assertEqual(self.said(OUTPUT), (READ, "tool_calls"))
-        self.assertEqual(self.said("Hm.\n</think>\n\nYes."), (("Hm.", "Yes.", []), "stop"))
+        self.assertEqual(self.said("Hm.\n</think>\n\nYes."), (("Hm.\n", "\n\nYes.", []), "stop"))
         self.assertEqual(self.said("Hm.", end="length"), (("Hm.", "", []), "length"))
+
+    def test_white_space_alone_is_no_message_beside_calls(self):
+        for said in "", "\n\n":
+            self.assertEqual(self.said("Hm.\n</think>" + said + CALL + "\n"), (("Hm.\n", "", READ[2]), "tool_calls"), said)
 
     def test_the_prompt_says_whether_the_model_thinks(self):
         closed = OPENING + "\n</think>\n\n"
-        self.assertEqual(self.said("I look.\n" + CALL, prompt=ASKED + closed), (("", "I look.", [("f", {"s": "x"})]), "tool_calls"))
+        self.assertEqual(self.said("I look.\n" + CALL, prompt=ASKED + closed), (("", "I look.\n", [("f", {"s": "x"})]), "tool_calls"))
         # Also where the model goes on with its last message.
         self.assertEqual(self.said(" no.", prompt=ASKED + closed + "Yes and")[0][:2], ("", " no."))
 
@@ -63,7 +68,7 @@ class Plugin(unittest.TestCase):
     def test_what_was_not_chosen_stays_text(self):
         self.serving = self.reader.serving(None, NAME)
         reasoning, content, calls = self.said(OUTPUT)[0]
-        self.assertEqual((reasoning, calls), ("Hm.", []))
+        self.assertEqual((reasoning, calls), ("Hm.\n", []))
         self.assertIn(CALL, content)
         self.serving = self.reader.serving(NAME, None)
         reasoning, content, calls = self.said(OUTPUT)[0]
@@ -74,9 +79,9 @@ class Plugin(unittest.TestCase):
         self.serving = self.reader.serving(NAME, NAME)
         for fields in ({"tools": None}, {"tool_choice": "none"}):
             reasoning, content, calls = self.said(OUTPUT, **fields)[0]
-            self.assertEqual((reasoning, content, calls), ("Hm.", "I look.\n" + CALL, []), fields)
+            self.assertEqual((reasoning, content, calls), ("Hm.\n", "\n\nI look.\n" + CALL, []), fields)
         reasoning, content, calls = self.said(OUTPUT, separate_reasoning=False)[0]
-        self.assertEqual((reasoning, content, calls), ("", "Hm.I look.", READ[2]))
+        self.assertEqual((reasoning, content, calls), ("", "Hm.\n\n\nI look.\n", READ[2]))
         [(read, _)] = self.reader.say(self.serving, self.asked(stream_reasoning=False), [cut(OUTPUT, 1)])
         self.assertEqual(read.made(), READ)
 
@@ -84,7 +89,7 @@ class Plugin(unittest.TestCase):
         forced = "Hm.\n</think>\n\n" + json.dumps([{"name": "f", "parameters": {"s": "x"}}])
         for choice in "required", {"type": "function", "function": {"name": "f"}}:
             # In pieces smaller than a call, since 0.5.22 loses arguments that come with their name.
-            self.assertEqual(self.said(forced, sizes=(1, 5, 16), tool_choice=choice), (("Hm.", "", READ[2]), "tool_calls"), choice)
+            self.assertEqual(self.said(forced, sizes=(1, 5, 16), tool_choice=choice), (("Hm.\n", "", READ[2]), "tool_calls"), choice)
 
     def test_markers_are_kept_in_the_text(self):
         self.assertFalse(self.asked(tools=None).skip_special_tokens)
@@ -141,7 +146,7 @@ class Plugin(unittest.TestCase):
     def test_a_vendors_parser_is_chosen_by_its_name(self):
         self.serving = self.reader.serving("sluice-my-model", "sluice-my-model")
         text = "<think>Hm.</think>I look.\n" + CALL
-        self.assertEqual(self.said(text, prompt=ASKED), (READ, "tool_calls"))
+        self.assertEqual(self.said(text, prompt=ASKED), (("Hm.", "I look.\n", READ[2]), "tool_calls"))
 
     def test_every_name_is_there_in_both_lists(self):
         import sluice_parsers

@@ -68,7 +68,8 @@ class Plugin(unittest.TestCase):
         return reasoning, content, [tuple(call) for call in calls.values()]
 
     def test_one_parser_reads_reasoning_and_calls_and_no_look_alike(self):
-        read = ("Hm.", "Say <tool_call> then.", [("f", '{"s": "x"}')])
+        # White space is the model's, as with vLLM's own parser.
+        read = ("Hm.", "\n\nSay <tool_call> then.\n", [("f", '{"s": "x"}')])
         self.assertEqual(self.whole(self.parser()), read)
         for size in (1, 3, 16, 1000):
             # Several answers of one request at the same time.
@@ -96,6 +97,29 @@ class Plugin(unittest.TestCase):
         self.assertTrue(content.startswith("Hm."))
         self.assertEqual(self.whole(self.parser(), tool_choice="none")[2], [])
 
+    def test_white_space_alone_is_no_message_beside_calls(self):
+        call = "<tool_call>" + CALL + "</tool_call>"
+        for said, shown in (("", ""), ("\n\n", ""), ("\n\n" + call + "\n", ""), ("\n\nYes.\n", "\n\nYes.\n"), ("\n \n", "")):
+            text = "Hm.\n</think>" + said + (call if call not in said else "")
+            self.output = self.reader.ids(text)
+            read = ("Hm.\n", shown, [("f", '{"s": "x"}')])
+            for size in (1, 3, 1000):
+                self.assertEqual(self.streamed(self.parser(), size), read, (said, size))
+            reasoning, content, calls = self.whole(self.parser())
+            self.assertEqual((reasoning, content or "", calls), read, said)
+        self.output = self.reader.ids("Hm.\n</think>\n\n")
+        self.assertEqual([self.streamed(self.parser(), 1)[1], self.whole(self.parser())[1]], ["\n\n", "\n\n"])
+
+    def test_ids_of_calls_are_those_that_kimis_template_wants(self):
+        call = '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"s": "x"}<|tool_call_end|>'
+        text = f"<|tool_calls_section_begin|>{call}<|tool_calls_section_end|>"
+        called = {"role": "assistant", "tool_calls": [{"id": "functions.f:0", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+        for messages, id in (([], "functions.f:0"), ([called, called], "functions.f:2")):
+            request = self.reader.Request(model="m", messages=[*messages, {"role": "user", "content": "a"}], tools=TOOLS)
+            [made] = self.parser("sluice-kimi-k2", "sluice-kimi-k2").parse(text, request, True)[2]
+            delta = self.parser("sluice-kimi-k2", "sluice-kimi-k2").parse_delta(text, [], request, finished=True)
+            self.assertEqual((made.id, delta.tool_calls[0].id), (id, id))
+
     def test_the_engine_is_told_where_reasoning_ends(self):
         from vllm.reasoning import ReasoningParserManager
 
@@ -115,7 +139,7 @@ class Plugin(unittest.TestCase):
         parser = self.reader.manager.get_parser(name, name, enable_auto_tools=True, tokenizer=self.tokenizer)(self.tokenizer, self.request().tools)
         parser.set_prompt_token_ids(self.reader.ids(ASKED))
         reasoning, content, calls = parser.parse(text, self.request(), True, self.reader.ids(text))
-        self.assertEqual((reasoning, content, [(call.name, call.arguments) for call in calls]), ("Hm.", "I look.", [("f", '{"s": "x"}')]))
+        self.assertEqual((reasoning, content, [(call.name, call.arguments) for call in calls]), ("Hm.", "I look.\n", [("f", '{"s": "x"}')]))
 
     def test_two_parsers_are_refused_and_vllms_own_are_made_as_before(self):
         for tool, reasoning in ((NAME, "qwen3"), ("hermes", NAME), (NAME, "sluice-glm")):

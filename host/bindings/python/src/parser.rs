@@ -1,13 +1,13 @@
 //! Parsers: found, loaded, tested and bound.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use parser_kit::case::case_files;
 use parsers::conformance::{Measures, Sandboxed};
-use parsers::shipped::{TABLE_PARSER, find_parser, shipped_names, shipped_parser};
-use parsers::{BoundPlugin, CompileCache, ParserLimits, Plugin, PluginSource, Runtime};
+use parsers::shipped::{parser_named, reading_names};
+use parsers::{BoundPlugin, CompileCache, ParserLimits, Plugin, PluginSource, ResolveError, Runtime};
 use pyo3::prelude::*;
 
 use super::errors::refused;
@@ -32,28 +32,21 @@ fn runtime(cache: Option<PathBuf>) -> PyResult<Arc<Runtime>> {
 /// The parser that was asked for: `bytes` of a component, a path, or the name of a shipped parser or
 /// table.
 fn find(wanted: &str, bytes: Option<Vec<u8>>) -> PyResult<PluginSource> {
-    if let Some(bytes) = bytes {
-        return Ok(PluginSource::Bytes { name: wanted.to_owned(), bytes: bytes.into() });
+    match bytes {
+        Some(bytes) => Ok(PluginSource::Bytes { name: wanted.to_owned(), bytes: bytes.into() }),
+        None => parser_named(wanted).map_err(|error| match error {
+            ResolveError::NotShipped { .. } => {
+                refused(format!("{error}, or brought by an installed package (entry point sluice.parsers)"))
+            }
+            error => refused(error),
+        }),
     }
-    if wanted.contains(std::path::is_separator) {
-        // No folder of parsers: what reads tables is the shipped one.
-        return find_parser(wanted, Path::new("/dev/null")).map_err(refused);
-    }
-    shipped_parser(wanted).ok_or_else(|| {
-        let names: Vec<_> = names();
-        refused(format!(
-            "parser {wanted}: not among the shipped ones ({}), nor among those of installed packages (entry points sluice.parsers)",
-            names.join(", ")
-        ))
-    })
 }
 
 /// Names of the shipped parsers and tables.
 #[pyfunction]
 pub(super) fn names() -> Vec<&'static str> {
-    let mut names: Vec<_> = shipped_names().filter(|name| *name != TABLE_PARSER).collect();
-    names.sort_unstable();
-    names
+    reading_names().collect()
 }
 
 /// Loads a parser. Other threads run meanwhile.
@@ -136,6 +129,18 @@ impl Parser {
     fn stop_markers(&self) -> Vec<String> {
         let descriptor = self.plugin.descriptor();
         descriptor.stops.iter().map(|index| descriptor.markers[*index as usize].clone()).collect()
+    }
+
+    #[getter]
+    fn trim(&self) -> Vec<&'static str> {
+        let trim = self.plugin.descriptor().trim;
+        let kinds = [(trim.reasoning, "reasoning"), (trim.content, "message")];
+        kinds.into_iter().filter_map(|(trims, kind)| trims.then_some(kind)).collect()
+    }
+
+    #[getter]
+    fn history_call_ids(&self) -> Option<&str> {
+        self.plugin.descriptor().history_call_ids.as_deref()
     }
 
     #[getter]

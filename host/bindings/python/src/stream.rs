@@ -3,12 +3,14 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use contract::{Fault, FinishReason, Request, Route, ToolKind};
+use contract::{Fault, FinishReason, Request, Route, ToolKind, Trim};
 use parsers::{AlignError, BoundPlugin, OutputStream};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use turn::{AllowedCalls, CallIds, NewCall, TurnEvent, TurnEvents, TurnSettings, fold, values};
+use turn::{
+    AllowedCalls, CallIds, NewCall, TurnEvent, TurnEvents, TurnSettings, fold, spell_call_id, values,
+};
 
 use super::deltas::Items;
 use super::errors::{AlignmentError, refused};
@@ -28,17 +30,24 @@ pub(super) struct StartValues {
     calls: AllowedCalls,
     /// Whether the stream tells its text without reasoning, too.
     remainder: bool,
+    /// Which white space is left out, where not the parser says it.
+    trim: Option<Trim>,
+    /// How many calls the conversation has before the turn, if the ids of the turn's shall be those
+    /// that the model's template wants.
+    earlier_calls: Option<usize>,
 }
 
 #[pymethods]
 impl StartValues {
     #[new]
-    #[pyo3(signature = (tools, prompt, calls, options, remainder=false))]
+    #[pyo3(signature = (tools, prompt, calls, options, trim, earlier_calls, remainder=false))]
     fn new(
         tools: Option<Vec<ToolTuple>>,
         prompt: String,
         calls: &str,
         options: Options,
+        trim: Option<Vec<String>>,
+        earlier_calls: Option<usize>,
         remainder: bool,
     ) -> PyResult<Self> {
         let tool = |(name, is_custom, schema): &ToolTuple| {
@@ -56,7 +65,8 @@ impl StartValues {
             "none" => AllowedCalls::None,
             other => return Err(PyValueError::new_err(format!("calls={other:?}: it is any, one or none"))),
         };
-        Ok(Self { request, prompt, calls, remainder })
+        let trim = trim.map(|kinds| trim_of(&kinds)).transpose()?;
+        Ok(Self { request, prompt, calls, remainder, trim, earlier_calls })
     }
 }
 
@@ -80,25 +90,47 @@ impl BoundParser {
     }
 
     fn start(&self, bound: &BoundPlugin, values: &StartValues) -> PyResult<OutputStream> {
-        let StartValues { request, prompt, calls, remainder } = values;
+        let StartValues { request, prompt, calls, remainder, trim, earlier_calls } = values;
         // Those of the parser go first: it was loaded with them.
         let options = [request.options.clone(), self.options.clone()].concat();
         let request = Request { options, ..request.clone() };
+        let pattern = bound.plugin().descriptor().history_call_ids.clone();
+        let spelling = pattern.zip(*earlier_calls);
         // A model's own id goes back to it in the chat template. Others are drawn from the system
         // each time, so that a forked process doesn't give them again.
-        let id = |call: &NewCall<'_>| {
-            let made = || format!("call_{:016x}{:016x}", system::random::seed(), system::random::seed());
-            call.own_id.map_or_else(made, str::to_owned)
+        let id = move |call: &NewCall<'_>| match (call.own_id, &spelling) {
+            (Some(id), _) => id.to_owned(),
+            (None, Some((pattern, earlier))) => {
+                spell_call_id(pattern, call.name, earlier.saturating_add(call.index as usize))
+            }
+            (None, None) => {
+                format!("call_{:016x}{:016x}", system::random::seed(), system::random::seed())
+            }
         };
         let mut settings = TurnSettings::of(&request, CallIds::new(id));
         (settings.reads_on, settings.calls) = (true, *calls);
-        settings.shows_routes = *remainder;
+        (settings.shows_routes, settings.trim) = (*remainder, *trim);
         bound.start_with(&request, prompt, settings).map_err(|fault| refused(told(&fault)))
     }
 
     fn decode(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.decode.as_ref().map(|decode| decode.clone_ref(py))
     }
+}
+
+/// Which items lose the white space at their ends: those of these kinds.
+fn trim_of(kinds: &[String]) -> PyResult<Trim> {
+    let mut trim = Trim::default();
+    for kind in kinds {
+        match kind.as_str() {
+            "reasoning" => trim.reasoning = true,
+            "message" => trim.content = true,
+            other => {
+                return Err(PyValueError::new_err(format!("trim={other:?}: it is reasoning or message")));
+            }
+        }
+    }
+    Ok(trim)
 }
 
 /// A fault with the parser's own words.

@@ -54,6 +54,41 @@ class Text(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "any, one or none"):
             bound.parse("", calls="two")
 
+    def test_white_space_at_the_ends_of_items_is_left_out_as_asked(self):
+        bound = QWEN3.bind()
+        self.assertEqual(QWEN3.trim, ("reasoning", "message"))
+        for trim, texts in (
+            (None, ["Hm.", "I look."]),
+            (("reasoning", "message"), ["Hm.", "I look."]),
+            (["reasoning"], ["Hm.", "\n\nI look.\n"]),
+            ({"message"}, ["\nHm.\n", "I look."]),
+            ((), ["\nHm.\n", "\n\nI look.\n"]),
+        ):
+            turn = bound.parse(WHOLE, tools=TOOLS, prompt=PROMPT, trim=trim)
+            self.assertEqual([item.text for item in turn.items[:2]], texts, trim)
+            self.assertEqual(of_turn(turn)[2], ITEMS[2], trim)
+            for size in (1, 7):
+                pieces = [(WHOLE[at : at + size], []) for at in range(0, len(WHOLE), size)]
+                deltas, _ = run(bound, pieces, tools=TOOLS, prompt=PROMPT, trim=trim)
+                self.assertEqual(folded(deltas), of_turn(turn), (trim, size))
+        with self.assertRaisesRegex(ValueError, 'trim="all": it is reasoning or message'):
+            bound.start(trim=["all"])
+
+    def test_ids_of_calls_are_those_that_the_models_template_wants(self):
+        kimi = sluice_parsers.load("kimi-k2")
+        self.assertEqual((kimi.history_call_ids, QWEN3.history_call_ids), ("functions.{name}:{index}", None))
+        call = '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|>'
+        text = f"<|tool_calls_section_begin|>{2 * call}<|tool_calls_section_end|>"
+        for earlier, ids in ((0, ["functions.get_weather:0", "functions.get_weather:1"]), (3, ["functions.get_weather:3", "functions.get_weather:4"])):
+            turn = kimi.bind().parse(text, tools=TOOLS, earlier_calls=earlier)
+            self.assertEqual([item.call_id for item in turn.items], ids)
+            deltas, _ = run(kimi.bind(), [(text, [])], tools=TOOLS, earlier_calls=earlier)
+            self.assertEqual([delta.call_id for delta in deltas if delta.status == "completed"], ids)
+        for turn in (kimi.bind().parse(text, tools=TOOLS), QWEN3.bind().parse("<tool_call>" + CALL_TEXT + "</tool_call>", tools=TOOLS, earlier_calls=3)):
+            self.assertEqual({item.call_id[:5] for item in turn.items}, {"call_"})
+        with self.assertRaises(OverflowError):
+            kimi.bind().start(earlier_calls=-1)
+
     def test_calls_of_any_tool_are_read_where_nobody_knows_the_tools(self):
         bound = QWEN3.bind()
         self.assertEqual(of_turn(bound.parse(WHOLE, tools="any", prompt=PROMPT)), ITEMS)

@@ -7,12 +7,11 @@
 mod opening;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use contract::{Fault, Request, Tool, ToolKind};
-use parsers::shipped::{TABLE_PARSER, find_parser, shipped_names, shipped_parser};
-use parsers::{BoundPlugin, OutputStream, ParserLimits, Plugin, Runtime, RuntimeError};
+use parsers::shipped::parser_named;
+use parsers::{BoundPlugin, OutputStream, ParserLimits, Plugin, ResolveError, Runtime, RuntimeError};
 use turn::{CallIds, FaultPolicy, TurnSettings};
 
 pub use opening::Opening;
@@ -43,12 +42,18 @@ pub enum Form {
 
 /// Reason why a parser can't be read with.
 #[derive(Debug, thiserror::Error)]
-#[error("parser {parser}: {reason}")]
-pub struct ReaderError {
-    /// The parser that was asked for.
-    pub parser: String,
-    /// What is wrong with it.
-    pub reason: String,
+pub enum ReaderError {
+    /// There is none.
+    #[error(transparent)]
+    NotFound(#[from] ResolveError),
+    /// It can't be loaded or bound.
+    #[error("parser {parser}: {reason}")]
+    Unusable {
+        /// The parser that was asked for.
+        parser: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// A parser, and all that its streams have in common.
@@ -85,21 +90,8 @@ impl Reader {
     /// # Errors
     /// As [`Self::load`].
     pub fn load_with(parser: &str, options: Vec<(String, String)>) -> Result<Self, ReaderError> {
-        let refused =
-            |reason: &dyn fmt::Display| ReaderError { parser: parser.to_owned(), reason: reason.to_string() };
-        let source = if parser.contains(std::path::is_separator) {
-            // No folder of parsers: what reads tables is the shipped one.
-            find_parser(parser, Path::new("/dev/null")).map_err(|error| refused(&error))?
-        } else {
-            shipped_parser(parser).ok_or_else(|| {
-                let mut names: Vec<_> = shipped_names().filter(|name| *name != TABLE_PARSER).collect();
-                names.sort_unstable();
-                refused(&format_args!(
-                    "not among the shipped ones ({}); a file is named by its path",
-                    names.join(", ")
-                ))
-            })?
-        };
+        let source = parser_named(parser)?;
+        let refused = |reason: &dyn fmt::Display| unusable(parser, reason);
         let runtime = RUNTIME.as_ref().map_err(|error| refused(error))?;
         let plugin = runtime.load(&source, &options).map_err(|error| refused(&error))?;
         Self::of(plugin, options)
@@ -213,9 +205,11 @@ impl Reader {
 }
 
 fn bind(plugin: &Arc<Plugin>, token_id: impl Fn(&str) -> Option<u32>) -> Result<BoundPlugin, ReaderError> {
-    plugin
-        .bind(token_id)
-        .map_err(|error| ReaderError { parser: plugin.descriptor().name.clone(), reason: error.to_string() })
+    plugin.bind(token_id).map_err(|error| unusable(&plugin.descriptor().name, &error))
+}
+
+fn unusable(parser: &str, reason: &dyn fmt::Display) -> ReaderError {
+    ReaderError::Unusable { parser: parser.to_owned(), reason: reason.to_string() }
 }
 
 impl fmt::Debug for Reader {

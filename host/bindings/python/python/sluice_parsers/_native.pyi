@@ -126,7 +126,14 @@ class Stream:
 @final
 class StartValues:
     def __new__(
-        cls, tools: list[tuple[str, bool, str]] | None, prompt: str, calls: str, options: list[tuple[str, str]], remainder: bool = False
+        cls,
+        tools: list[tuple[str, bool, str]] | None,
+        prompt: str,
+        calls: str,
+        options: list[tuple[str, str]],
+        trim: list[str] | None,
+        earlier_calls: int | None,
+        remainder: bool = False,
     ) -> StartValues: ...
 
 @final
@@ -150,6 +157,10 @@ class Parser:
     def markers(self) -> list[str]: ...
     @property
     def stop_markers(self) -> list[str]: ...
+    @property
+    def trim(self) -> list[Literal["reasoning", "message"]]: ...
+    @property
+    def history_call_ids(self) -> str | None: ...
     @property
     def reasoning_end(self) -> str | None: ...
     def bind_ids(self, ids: dict[str, int], decode: object) -> BoundParser: ...

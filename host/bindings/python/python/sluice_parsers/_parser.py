@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from . import _native
@@ -11,6 +11,8 @@ from . import _native
 #: How many calls the model may write in a turn. What is more is dropped, or ends the turn.
 Calls = Literal["any", "one", "none"]
 Tools = Iterable[Any] | Literal["any"]
+#: A kind of items whose white space at the ends is left out.
+Trimmed = Literal["reasoning", "message"]
 
 
 class Tokenizer(Protocol):
@@ -60,7 +62,13 @@ def tool_values(tool: Any) -> tuple[str, bool, str]:
 
 
 def _start_values(
-    tools: Tools, prompt: str, calls: Calls, options: Mapping[str, str] | None, remainder: bool = False
+    tools: Tools,
+    prompt: str,
+    calls: Calls,
+    options: Mapping[str, str] | None,
+    trim: Collection[Trimmed] | None,
+    earlier_calls: int | None,
+    remainder: bool = False,
 ) -> _native.StartValues:
     if isinstance(tools, str):
         if tools != "any":
@@ -68,7 +76,8 @@ def _start_values(
         declared = None
     else:
         declared = [tool_values(tool) for tool in tools]
-    return _native.StartValues(declared, prompt, calls, list((options or {}).items()), remainder)
+    kinds = None if trim is None else [str(kind) for kind in trim]
+    return _native.StartValues(declared, prompt, calls, list((options or {}).items()), kinds, earlier_calls, remainder)
 
 
 class Bound:
@@ -86,17 +95,21 @@ class Bound:
         prompt: str = "",
         calls: Calls = "any",
         options: Mapping[str, str] | None = None,
+        trim: Collection[Trimmed] | None = None,
+        earlier_calls: int | None = None,
         remainder: bool = False,
     ) -> _native.Stream:
         """Starts a stream. `prompt` is what the chat template wrote of the model's turn (`add_generation_prompt`), such as
         `<|im_start|>assistant\\n<think>\\n`: without it, reasoning that the template opened is read as a message. `tools` are those of the request,
         as Chat Completions, Responses or Messages write them; without tools what looks like a call is text. `"any"` reads calls of whatever name, for
-        output whose request isn't known, in formats that have a markup for calls. With `remainder` the stream also tells its text without the
+        output whose request isn't known, in formats that have a markup for calls. `trim` are the kinds of items that lose the white space at their
+        ends: what the parser says (`Parser.trim`), or others, `()` for none. `earlier_calls` is the number of calls in the conversation before the
+        turn: with it, ids of calls are those that the model's chat template wants (`Parser.history_call_ids`), where it wants a form. With `remainder` the stream also tells its text without the
         reasoning (`Stream.take_remainder`).
 
         Raises `ParserError` if the parser refuses the request.
         """
-        return self._native.start_stream(_start_values(tools, prompt, calls, options, remainder))
+        return self._native.start_stream(_start_values(tools, prompt, calls, options, trim, earlier_calls, remainder))
 
     def parse(
         self,
@@ -108,13 +121,15 @@ class Bound:
         calls: Calls = "any",
         reason: Literal["stop", "length", "cancelled"] = "stop",
         options: Mapping[str, str] | None = None,
+        trim: Collection[Trimmed] | None = None,
+        earlier_calls: int | None = None,
     ) -> _native.Turn:
         """Parses a whole turn, with the ids of its tokens if there are any: without them markers are found in the text. The other arguments are
         those of `start` and `Stream.finish`. Other threads run meanwhile.
 
         Raises `ParserError` and `AlignmentError`.
         """
-        values = _start_values(tools, prompt, calls, options)
+        values = _start_values(tools, prompt, calls, options, trim, earlier_calls)
         return self._native.parse_text(text, None if ids is None else list(ids), reason, values)
 
 
@@ -158,6 +173,16 @@ class Parser:
     def stop_markers(self) -> list[str]:
         """The markers that end the model's turn."""
         return self._native.stop_markers
+
+    @property
+    def trim(self) -> tuple[Trimmed, ...]:
+        """Kinds of items that lose the white space at their ends, unless a stream is started with others."""
+        return tuple(self._native.trim)
+
+    @property
+    def history_call_ids(self) -> str | None:
+        """Form that the model's chat template wants of the ids of earlier calls, such as `functions.{name}:{index}`; `None` if it takes any."""
+        return self._native.history_call_ids
 
     @property
     def reasoning_end(self) -> str | None:

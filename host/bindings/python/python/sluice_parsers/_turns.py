@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import Bound, Stream, Turn
+from . import Bound, Delta, Item, Stream, Turn
 
 #: What servers' names of our parsers begin with.
 PREFIX = "sluice-"
@@ -54,6 +54,29 @@ def opens_reasoning(bound: Bound, opening: str) -> bool:
     """Whether text behind this beginning of a turn is reasoning."""
     items = bound.parse(".", prompt=opening).items
     return bool(items) and items[0].kind == "reasoning"
+
+
+class Said:
+    """The message of a turn, as far as it may be shown: before and behind calls, white space alone isn't."""
+
+    def __init__(self, *kinds: str) -> None:
+        self._kinds, self._has_calls = kinds, False
+        #: White space that waits for text; `None` while text goes on.
+        self._waiting: str | None = ""
+
+    def shown(self, parts: Iterable[Delta | Item], is_end: bool) -> str:
+        """What is shown of these parts of the turn, of which those of the `kinds` are its message."""
+        shown = "".join(map(self._of, parts))
+        return shown + (self._waiting or "" if is_end and not self._has_calls else "")
+
+    def _of(self, part: Delta | Item) -> str:
+        if part.kind == "tool_call":
+            self._waiting, self._has_calls = "", True
+        if part.kind not in self._kinds or self._waiting is None:
+            return part.text if part.kind in self._kinds else ""
+        text = self._waiting + part.text
+        self._waiting = None if text.strip() else text
+        return text if self._waiting is None else ""
 
 
 def raise_fault(turn: Turn | Stream) -> None:

@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import Bound, Delta, Stream, load, names
-from ._turns import PREFIX, Turns, opens_reasoning, raise_fault
+from ._parser import Trimmed
+from ._turns import PREFIX, Said, Turns, opens_reasoning, raise_fault
 
 CHAT = "sglang.srt.entrypoints.openai.serving_chat.OpenAIServingChat"
 RESPONSES = "sglang.srt.entrypoints.openai.serving_responses.OpenAIServingResponses"
 REASONING = "sglang.srt.parser.reasoning_parser.ReasoningParser"
 CALLS = "sglang.srt.function_call.function_call_parser.FunctionCallParser"
+#: As with most of SGLang's own parsers, texts keep the white space at their ends.
+UNTRIMMED: tuple[Trimmed, ...] = ()
 logger = logging.getLogger("sglang.sluice_parsers")
 #: Our parsers by the names that SGLang has for them, in lower case.
 _names: dict[str, str] = {}
@@ -203,7 +206,9 @@ class ReasoningReader:
         request = self._request
         tools = _tools(request) if self._hands_on else []
         opening = "" if request is None else _opening(self._name, self._tokenizer, request)
-        return _bound(self._name).start(tools=tools, prompt=opening, remainder=self._hands_on)
+        # SGLang takes white space before the JSON of a forced call for a message.
+        trim = ("message",) if _is_forced(request) else UNTRIMMED
+        return _bound(self._name).start(tools=tools, prompt=opening, trim=trim, remainder=self._hands_on)
 
     def _read(self, text: str, is_end: bool) -> tuple[list[Delta], str]:
         """What comes of new text: deltas, and what is handed on."""
@@ -300,6 +305,7 @@ class CallReader:
         self._stream: Stream | None = None
         #: Index of each call by that of its item.
         self._calls: dict[int, int] = {}
+        self._said = Said("message", "reasoning")
         #: Those that SGLang shall not take for whole.
         self.incomplete_tool_call_indices: set[int] = set()
 
@@ -308,7 +314,7 @@ class CallReader:
         self._asked = tools if isinstance(tools, Asked) else Asked(tools)
 
     def _started(self) -> Stream:
-        return _bound(self._name).start(tools=self._asked, prompt=self._asked.opening)
+        return _bound(self._name).start(tools=self._asked, prompt=self._asked.opening, trim=UNTRIMMED)
 
     def _read(self, text: str, is_end: bool) -> list[Delta]:
         if self._stream is None:
@@ -348,29 +354,29 @@ def calls_class(name: str) -> type[Any]:
             super().__init__()
             self._begin()
 
-        def _result(self, deltas: Sequence[Delta]) -> StreamingParseResult:
+        def _result(self, deltas: Sequence[Delta], is_end: bool) -> StreamingParseResult:
             calls = [ToolCallItem(tool_index=index, name=called, parameters=text) for index, called, text in self._pieces(deltas)]
-            return StreamingParseResult(normal_text=_texts(deltas, "message", "reasoning"), calls=calls)
+            return StreamingParseResult(normal_text=self._said.shown(deltas, is_end), calls=calls)
 
         def has_tool_call(self, text: str) -> bool:
             if isinstance(text, NoCalls):
                 return False
-            items = _bound(name).parse(text, tools=self._asked, prompt=self._asked.opening).items
+            items = _bound(name).parse(text, tools=self._asked, prompt=self._asked.opening, trim=UNTRIMMED).items
             # Also where there is other markup, which a client would see.
             return any(item.kind == "tool_call" for item in items) or "".join(item.text for item in items) != text
 
         def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
-            read = self._result(self._read(text, is_end=True))
+            read = self._result(self._read(text, is_end=True), is_end=True)
             whole: dict[int, ToolCallItem] = {}
             for piece in read.calls:
                 whole.setdefault(piece.tool_index, ToolCallItem(tool_index=piece.tool_index, name=piece.name, parameters="")).parameters += piece.parameters
             return StreamingParseResult(normal_text=read.normal_text, calls=list(whole.values()))
 
         def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> StreamingParseResult:
-            return self._result(self._read(new_text, is_end=False))
+            return self._result(self._read(new_text, is_end=False), is_end=False)
 
         def finish(self, tools: list[Any]) -> StreamingParseResult:
-            return self._result(self._read("", is_end=True))
+            return self._result(self._read("", is_end=True), is_end=True)
 
         @classmethod
         def parses_without_tools(cls) -> bool:

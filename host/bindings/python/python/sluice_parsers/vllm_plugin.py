@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import Bound, Delta, Stream, load, names
-from ._turns import PREFIX, Turns, raise_fault
+from ._parser import Trimmed
+from ._turns import PREFIX, Said, Turns, raise_fault
 
 if TYPE_CHECKING:
     from vllm.entrypoints.generate.base.protocol import DeltaMessage, FunctionCall
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
 
 logger = logging.getLogger("vllm.sluice_parsers")
+#: Parsers of Qwen's formats: vLLM's own leave their reasoning as the model wrote it.
+KEEPS_REASONING = frozenset({"qwen3", "qwen3-coder"})
 
 
 def register() -> None:
@@ -67,6 +70,12 @@ def _arguments(named: Mapping[str, Any]) -> Mapping[str, Any]:
     return named.get("chat_template_kwargs") or {}
 
 
+def _trim(bound: Bound) -> Sequence[Trimmed]:
+    """What loses the white space at its ends, as with vLLM's own parsers: no message, and the reasoning of most formats."""
+    name = bound.parser.name
+    return [kind for kind in bound.parser.trim if kind == "reasoning" and name not in KEEPS_REASONING]
+
+
 def _joined(parts: list[str]) -> str | None:
     return "".join(parts) or None
 
@@ -105,6 +114,7 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
     """
     from vllm.entrypoints.generate.base.protocol import DeltaFunctionCall, DeltaMessage, DeltaToolCall, FunctionCall
     from vllm.parser.abstract_parser import Parser
+    from vllm.parser.utils import count_history_tool_calls
 
     class SluiceParser(Parser):
         """Reads one request's output."""
@@ -119,6 +129,10 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             self._stream: Stream | None = None
             #: Index of each call by that of its item.
             self._calls: dict[int, int] = {}
+            self._said = self._message_of_turn()
+
+        def _message_of_turn(self) -> Said:
+            return Said("message") if shows_reasoning else Said("message", "reasoning")
 
         @property
         def _opened(self) -> str:
@@ -127,7 +141,11 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
         def _started(self, request: Any) -> dict[str, Any]:
             tools = self._tools or getattr(request, "tools", None) or []
             calls = "none" if getattr(request, "tool_choice", None) == "none" else "any"
-            return {"tools": tools if reads_calls else [], "calls": calls, "prompt": self._opened}
+            # What clients send back is what the template writes: vLLM spells no ids anew.
+            earlier = count_history_tool_calls(request) if self._bound.parser.history_call_ids else None
+            return {
+                "tools": tools if reads_calls else [], "calls": calls, "prompt": self._opened, "trim": _trim(self._bound), "earlier_calls": earlier
+            }
 
         def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
             self._prompt = self._turns.written(prompt_token_ids)
@@ -151,11 +169,9 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
         ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
             turn = self._bound.parse(model_output, model_output_token_ids or None, **self._started(request))
             raise_fault(turn)
-            said = {kind: [item.text for item in turn.items if item.kind == kind] for kind in ("reasoning", "message")}
-            made = [FunctionCall(name=item.name, arguments=item.text) for item in turn.items if item.kind == "tool_call"]
-            reasoning, content = _joined(said["reasoning"]), _joined(said["message"])
-            if not shows_reasoning:
-                reasoning, content = None, _joined([reasoning or "", content or ""])
+            made = [FunctionCall(id=item.call_id, name=item.name, arguments=item.text) for item in turn.items if item.kind == "tool_call"]
+            thought = [item.text for item in turn.items if shows_reasoning and item.kind == "reasoning"]
+            reasoning, content = _joined(thought), self._message_of_turn().shown(turn.items, is_end=True) or None
             return reasoning, content, made or None
 
         def parse_delta(
@@ -175,21 +191,17 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             if finished:
                 deltas += self._stream.finish()
                 raise_fault(self._stream)
-            return self._message(deltas, request)
+            return self._message(deltas, request, finished)
 
-        def _message(self, deltas: list[Delta], request: Any) -> DeltaMessage | None:
-            reasoning, content, calls = [], [], []
-            for delta in deltas:
-                if delta.kind == "tool_call":
-                    calls.append(self._call(delta))
-                elif delta.kind == "message" or not shows_reasoning:
-                    content.append(delta.text)
-                elif request.include_reasoning:
-                    reasoning.append(delta.text)
-            calls = [call for call in calls if call is not None]
-            if not (any(reasoning) or any(content) or calls):
+        def _message(self, deltas: list[Delta], request: Any, is_end: bool) -> DeltaMessage | None:
+            shows = shows_reasoning and request.include_reasoning
+            reasoning = _joined([delta.text for delta in deltas if shows and delta.kind == "reasoning"])
+            made = (self._call(delta) for delta in deltas if delta.kind == "tool_call")
+            calls = [call for call in made if call is not None]
+            content = self._said.shown(deltas, is_end) or None
+            if not (reasoning or content or calls):
                 return None
-            return DeltaMessage(reasoning=_joined(reasoning), content=_joined(content), tool_calls=calls)
+            return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
         def _call(self, delta: Delta) -> DeltaToolCall | None:
             if delta.item not in self._calls:
