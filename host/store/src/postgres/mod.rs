@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::sql::queue::Queue;
 use crate::sql::session::Session;
 use crate::sql::transactions::{Scope, Tables};
 use crate::{Bounds, OpenError, SchemaVersions, StoreError, TimeSource};
@@ -47,7 +48,7 @@ pub struct Postgres {
 
 /// The threads that have the connections.
 struct Opened {
-    queue: Arc<threads::Calls>,
+    queue: Arc<Queue<Kind>>,
     threads: Vec<JoinHandle<()>>,
     schema: SchemaVersions,
 }
@@ -79,20 +80,20 @@ impl Postgres {
 
 /// The queue of an open database, and the host that calls.
 #[derive(Clone)]
-pub struct Calls {
+pub struct Pool {
     host: Arc<str>,
-    queue: Arc<threads::Calls>,
+    queue: Arc<Queue<Kind>>,
 }
 
 impl Tables for Postgres {
-    type Calls = Calls;
+    type Calls = Pool;
 
-    fn calls(&self) -> Calls {
-        Calls { host: self.host.clone(), queue: self.opened.queue.clone() }
+    fn calls(&self) -> Pool {
+        Pool { host: self.host.clone(), queue: self.opened.queue.clone() }
     }
 }
 
-impl Calls {
+impl Pool {
     async fn call<T: Send + 'static>(
         self,
         access: Access,
@@ -104,7 +105,7 @@ impl Calls {
     }
 }
 
-impl crate::sql::transactions::Calls for Calls {
+impl crate::sql::transactions::Calls for Pool {
     fn write<T: Send + 'static>(
         &self,
         scope: Scope,

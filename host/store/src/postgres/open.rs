@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use super::address::Address;
 use super::connection::{Access, Connection};
-use super::threads::{self, Connected, Outage, serve};
+use super::threads::{Connected, Outage, serve};
 use super::{Opened, PostgresOptions};
 use crate::sql::database::{Database, Value};
+use crate::sql::queue::Queue;
 use crate::sql::session::Session;
 use crate::sql::transactions::Scope;
 use crate::{Bounds, Evicted, OpenCause, OpenError, SchemaVersions, StoreError, TimeSource};
@@ -83,7 +84,7 @@ impl Opened {
         let parts = Parts::of(url, options)?;
         let shown = parts.address.to_string();
         let failed = |e: &dyn std::fmt::Display| OpenError::new(OpenCause::Unreachable, &shown, e);
-        let queue = threads::Calls::new();
+        let queue = Queue::new();
         let (migrated, schema) = mpsc::sync_channel(1);
         let mut threads = Vec::new();
         for number in 0..options.connections.max(1) {

@@ -26,8 +26,6 @@ pub(crate) struct Kind {
     pub(crate) access: Access,
 }
 
-pub(crate) type Calls = Queue<Kind>;
-
 /// Time for which calls wait for a database that can't be reached. Behind it they fail at once, until it
 /// can be.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -63,7 +61,7 @@ pub(crate) struct Connected {
 
 /// Makes calls until the queue is closed. One thread of a host `collects` garbage, too: all of it while no
 /// call waits, and a piece now and then while some do.
-pub(crate) fn serve(queue: &Calls, thread: &Connected, collects: bool) {
+pub(crate) fn serve(queue: &Queue<Kind>, thread: &Connected, collects: bool) {
     let _close = CloseOnDrop(queue);
     let mut looked = Instant::now();
     loop {
@@ -155,7 +153,7 @@ impl Connected {
     }
 
     /// Removes garbage while no call waits. Returns whether some is left.
-    fn collect_for_a_while(&self, queue: &Calls) -> bool {
+    fn collect_for_a_while(&self, queue: &Queue<Kind>) -> bool {
         let began = Instant::now();
         while self.collect() {
             if queue.is_waiting() || began.elapsed() >= COLLECTING {

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use crate::sql::queue::Queue;
 use crate::sql::session::Session;
 use crate::sql::transactions::{Calls, Scope, Tables};
 use crate::{Bounds, Evicted, OpenCause, OpenError, SchemaVersions, TimeSource};
@@ -63,8 +64,8 @@ pub struct Sqlite {
 
 /// An open database and the threads that use it.
 struct Opened {
-    writer: Arc<threads::Calls>,
-    reader: Arc<threads::Calls>,
+    writer: Arc<Queue<Arc<str>>>,
+    reader: Arc<Queue<Arc<str>>>,
     threads: Vec<JoinHandle<()>>,
     /// Locks on the file, held until the threads have ended.
     locks: Option<Locks>,
@@ -105,8 +106,8 @@ impl Sqlite {
 #[derive(Clone)]
 pub struct Queues {
     host: Arc<str>,
-    writer: Arc<threads::Calls>,
-    reader: Arc<threads::Calls>,
+    writer: Arc<Queue<Arc<str>>>,
+    reader: Arc<Queue<Arc<str>>>,
 }
 
 impl Tables for Sqlite {
@@ -144,7 +145,7 @@ impl Opened {
         let open = Arc::new(OpenFile::new(file.clone()).map_err(failed)?);
         let mut store = Self::start(connection, schema, options, Some(open)).map_err(failed)?;
         store.locks = Some(locks);
-        store.reader = threads::Calls::new();
+        store.reader = Queue::new();
         for _ in 0..READERS {
             let connection = open::reader(&file).map_err(|e| OpenError::sqlite(path.display(), &e))?;
             store
@@ -166,7 +167,7 @@ impl Opened {
         options: &Options,
         file: Option<Arc<OpenFile>>,
     ) -> std::io::Result<Self> {
-        let writer = threads::Calls::new();
+        let writer = Queue::new();
         let mut store = Self {
             reader: writer.clone(),
             writer: writer.clone(),
@@ -183,10 +184,10 @@ impl Opened {
     fn spawn(
         &mut self,
         name: &str,
-        queue: Arc<threads::Calls>,
+        queue: Arc<Queue<Arc<str>>>,
         connection: rusqlite::Connection,
         options: &Options,
-        run: fn(&threads::Calls, &Connected),
+        run: fn(&Queue<Arc<str>>, &Connected),
     ) -> std::io::Result<()> {
         let (bounds, clock) = (options.bounds.clone(), options.clock.clone());
         let (file, evicted) = (self.file.clone(), self.evicted.clone());

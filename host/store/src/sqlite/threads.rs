@@ -23,9 +23,6 @@ const GROUP_TIME: Duration = Duration::from_millis(50);
 /// was deleted stays in it.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Calls, each with the host that makes it.
-pub(crate) type Calls = Queue<Arc<str>>;
-
 /// A thread's connection, and what it looks at before transactions.
 pub(crate) struct Connected {
     pub(crate) connection: Rc<Connection>,
@@ -71,7 +68,7 @@ impl Connected {
 
 /// The writer's thread. After each commit it removes a piece of garbage, and more while no call
 /// waits.
-pub(crate) fn write(queue: &Calls, thread: &Connected) {
+pub(crate) fn write(queue: &Queue<Arc<str>>, thread: &Connected) {
     let _close = CloseOnDrop(queue);
     loop {
         while collect(thread) && !queue.is_waiting() {}
@@ -104,7 +101,7 @@ fn collect(thread: &Connected) -> bool {
 }
 
 /// A reader's thread: a call sees one state of the database.
-pub(crate) fn read(queue: &Calls, thread: &Connected) {
+pub(crate) fn read(queue: &Queue<Arc<str>>, thread: &Connected) {
     let _close = CloseOnDrop(queue);
     loop {
         let Some(Queued { mut call, .. }) = queue.take(1).pop_front() else { return };
