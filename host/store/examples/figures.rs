@@ -83,6 +83,7 @@ fn open(place: &Place) -> Opened {
                 schema: format!("figures {} {number}", std::process::id()),
                 password: std::env::var("PGPASSWORD").ok(),
                 connections: 16,
+                is_limited: true,
                 tls: Arc::new(no_certificates()),
             };
             Opened { store: Arc::new(Postgres::open(url, &options).unwrap()), _folder: None }

@@ -99,6 +99,7 @@ impl DatabaseArguments {
             schema: SCHEMA.to_owned(),
             password: self.password()?,
             connections,
+            is_limited: true,
             tls: Arc::new(tls.map_err(anyhow::Error::msg).context("--store-ca")?),
         })
     }
@@ -115,7 +116,8 @@ impl DatabaseArguments {
     }
 
     fn for_commands(&self) -> anyhow::Result<PostgresOptions> {
-        self.options(String::new(), Bounds::default(), COMMAND_CONNECTIONS)
+        let options = self.options(String::new(), Bounds::default(), COMMAND_CONNECTIONS)?;
+        Ok(PostgresOptions { is_limited: false, ..options })
     }
 }
 

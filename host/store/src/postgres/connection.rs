@@ -15,14 +15,15 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
+use super::TimeLimits;
 use super::address::Address;
 use crate::clock::Moment;
 use crate::sql::database::{Columns, Database, EachRow, Others, OwnerLock, Row, Value};
 use crate::sql::transactions::Scope;
 use crate::{Result, StoreError, TimeSource};
 
-/// Time within which a connection is made, and a statement answered.
-const ANSWER: Duration = Duration::from_secs(10);
+/// Time within which a connection is made.
+const CONNECTING: Duration = Duration::from_secs(10);
 
 /// What a transaction does.
 #[derive(Clone, Debug)]
@@ -53,6 +54,7 @@ enum Locked {
 pub(crate) struct Connection {
     address: Rc<Address>,
     clock: TimeSource,
+    limits: TimeLimits,
     runtime: Runtime,
     client: RefCell<Option<(Client, JoinHandle<()>)>>,
     /// Whether the transaction under way only reads.
@@ -63,10 +65,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(address: Address, clock: TimeSource) -> std::io::Result<Self> {
+    pub(crate) fn new(address: Address, clock: TimeSource, limits: TimeLimits) -> std::io::Result<Self> {
         Ok(Self {
             address: Rc::new(address),
             clock,
+            limits,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
             client: RefCell::default(),
             reads: Cell::default(),
@@ -85,7 +88,7 @@ impl Connection {
             Access::Read => "ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Access::Write(_) => "ISOLATION LEVEL READ COMMITTED READ WRITE",
         };
-        let limit = ANSWER.as_millis();
+        let limit = self.limits.statement.as_millis();
         let begin = format!(
             "BEGIN {mode}; SET LOCAL search_path TO {}; SET LOCAL statement_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}",
             self.address.schema
@@ -161,7 +164,7 @@ impl Connection {
         self.disconnect();
         let address = self.address.clone();
         let connected =
-            self.runtime.block_on(async { tokio::time::timeout(ANSWER, address.connect()).await });
+            self.runtime.block_on(async { tokio::time::timeout(CONNECTING, address.connect()).await });
         let (client, connection) = match connected {
             Ok(Ok(connected)) => connected,
             Ok(Err(error)) => return Err(self.failed(&error)),
@@ -182,7 +185,8 @@ impl Connection {
         let answer = {
             let client = self.client.borrow();
             let Some((client, _)) = client.as_ref() else { return Err(self.silent()) };
-            self.runtime.block_on(async { tokio::time::timeout(2 * ANSWER, ask(client)).await })
+            self.runtime
+                .block_on(async { tokio::time::timeout(2 * self.limits.statement, ask(client)).await })
         };
         match answer {
             Ok(Ok(answer)) => Ok(answer),

@@ -18,8 +18,19 @@ use crate::{Bounds, OpenError, SchemaVersions, StoreError, TimeSource};
 use connection::Access;
 use threads::Kind;
 
-/// Time within which a call is answered, whatever the database does.
-const ANSWER: Duration = Duration::from_secs(30);
+/// Times within which a server's calls are answered, whatever the database does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLimits {
+    /// Of a statement.
+    pub(crate) statement: Duration,
+    /// Of a call, with all that it waits for.
+    call: Duration,
+}
+
+const LIMITS: TimeLimits = TimeLimits { statement: Duration::from_secs(10), call: Duration::from_secs(30) };
+/// An operator's calls read everything that is stored, and may take hours.
+const NO_LIMITS: TimeLimits =
+    TimeLimits { statement: Duration::from_hours(24), call: Duration::from_hours(24) };
 
 /// How a store on Postgres is opened.
 #[derive(Clone, Debug)]
@@ -36,6 +47,8 @@ pub struct PostgresOptions {
     pub password: Option<String>,
     /// Connections at most.
     pub connections: usize,
+    /// Whether calls are given up after a time: a server's, not an operator's.
+    pub is_limited: bool,
     /// What TLS trusts, where the database isn't on this machine.
     pub tls: Arc<rustls::ClientConfig>,
 }
@@ -46,11 +59,18 @@ pub struct Postgres {
     opened: Arc<Opened>,
 }
 
+impl PostgresOptions {
+    fn limits(&self) -> TimeLimits {
+        if self.is_limited { LIMITS } else { NO_LIMITS }
+    }
+}
+
 /// The threads that have the connections.
 struct Opened {
     queue: Arc<Queue<Kind>>,
     threads: Vec<JoinHandle<()>>,
     schema: SchemaVersions,
+    limits: TimeLimits,
 }
 
 impl Postgres {
@@ -83,13 +103,14 @@ impl Postgres {
 pub struct Pool {
     host: Arc<str>,
     queue: Arc<Queue<Kind>>,
+    limits: TimeLimits,
 }
 
 impl Tables for Postgres {
     type Calls = Pool;
 
     fn calls(&self) -> Pool {
-        Pool { host: self.host.clone(), queue: self.opened.queue.clone() }
+        Pool { host: self.host.clone(), queue: self.opened.queue.clone(), limits: self.opened.limits }
     }
 }
 
@@ -101,7 +122,7 @@ impl Pool {
     ) -> crate::Result<T> {
         let kind = Kind { host: self.host, access };
         let late = |_| Err(StoreError::Unavailable("Postgres doesn't answer".to_owned()));
-        tokio::time::timeout(ANSWER, self.queue.call(kind, work)).await.unwrap_or_else(late)
+        tokio::time::timeout(self.limits.call, self.queue.call(kind, work)).await.unwrap_or_else(late)
     }
 }
 

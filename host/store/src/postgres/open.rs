@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use super::address::Address;
 use super::connection::{Access, Connection};
 use super::threads::{Connected, Outage, serve};
-use super::{Opened, PostgresOptions};
+use super::{Opened, PostgresOptions, TimeLimits};
 use crate::sql::database::{Database, Value};
 use crate::sql::queue::Queue;
 use crate::sql::session::Session;
@@ -31,6 +31,7 @@ struct Parts {
     clock: TimeSource,
     evicted: Arc<Mutex<Evicted>>,
     outage: Arc<Outage>,
+    limits: TimeLimits,
 }
 
 impl Parts {
@@ -42,12 +43,13 @@ impl Parts {
             clock: options.clock.clone(),
             evicted: Arc::default(),
             outage: Arc::default(),
+            limits: options.limits(),
         })
     }
 
     /// The calling thread's connection.
     fn connected(self) -> std::io::Result<Connected> {
-        let connection = Rc::new(Connection::new(self.address, self.clock)?);
+        let connection = Rc::new(Connection::new(self.address, self.clock, self.limits)?);
         let session = Session::new(Box::new(connection.clone()), self.bounds, self.evicted);
         Ok(Connected { connection, session, outage: self.outage })
     }
@@ -107,7 +109,7 @@ impl Opened {
             threads.push(thread.map_err(|e| failed(&e))?);
         }
         let none = SchemaVersions { before: 0, now: 0 };
-        let mut opened = Self { queue, threads, schema: none };
+        let mut opened = Self { queue, threads, schema: none, limits: options.limits() };
         opened.schema = match schema.recv() {
             Ok(Ok(Ok(schema))) => schema,
             Ok(Ok(Err(why))) => return Err(OpenError::new(OpenCause::Content, &shown, why)),

@@ -10,7 +10,7 @@ use crate::sql::garbage;
 use crate::sql::queue::{Call, CloseOnDrop, Queue, Queued};
 use crate::sql::session::Session;
 use crate::sql::transactions::Scope;
-use crate::{Full, Result, StoreError};
+use crate::{Full, Owner, Result, StoreError};
 
 /// How often a call is made, where another transaction was in its way or the connection was lost.
 const ATTEMPTS: u32 = 8;
@@ -24,6 +24,13 @@ pub(crate) struct Kind {
     /// The host that makes it.
     pub(crate) host: Arc<str>,
     pub(crate) access: Access,
+}
+
+impl Kind {
+    /// Whose lock the call takes.
+    fn owner(&self) -> Option<&Owner> {
+        if let Access::Write(Scope::Owner(owner)) = &self.access { Some(owner) } else { None }
+    }
 }
 
 /// Time for which calls wait for a database that can't be reached. Behind it they fail at once, until it
@@ -68,12 +75,15 @@ pub(crate) fn serve(queue: &Queue<Kind>, thread: &Connected, collects: bool) {
         while collects && queue.is_quiet(QUIET) {
             thread.collect_for_a_while(queue);
         }
-        let Some(Queued { kind, mut call }) = queue.take(1).pop_front() else { return };
-        thread.session.host.replace(kind.host);
+        let Some(Queued { kind, mut call }) = queue.take_free(Kind::owner) else { return };
+        thread.session.host.replace(kind.host.clone());
         let lost = match kind.access {
             Access::Read => thread.read(&mut *call),
             Access::Write(_) => thread.write(&kind.access, &mut *call),
         };
+        if let Some(owner) = kind.owner() {
+            queue.done(owner);
+        }
         call.answer(lost.err().as_ref());
         if collects && looked.elapsed() >= QUIET && !thread.collect_for_a_while(queue) {
             looked = Instant::now();

@@ -1,14 +1,14 @@
 //! Calls to the threads that own the connections, in a bounded queue. A call is answered once it is
 //! committed. A caller that goes away changes nothing: a call that was queued is made.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::session::Session;
-use crate::{Result, StoreError};
+use crate::{Owner, Result, StoreError};
 
 /// Calls that wait at most; further callers wait for a place.
 const WAITING: usize = 1024;
@@ -55,6 +55,8 @@ impl<T: Send, F: Fn(&Session) -> Result<T> + Send> Call for Pending<F, T> {
 struct Waiting<K> {
     calls: VecDeque<Queued<K>>,
     closed: bool,
+    /// Owners of whom a call is being made that keeps their others waiting.
+    busy: HashSet<Owner>,
 }
 
 /// A bounded queue of calls, shared by callers and threads.
@@ -71,7 +73,7 @@ fn closed() -> StoreError {
 impl<K> Queue<K> {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            waiting: Mutex::new(Waiting { calls: VecDeque::new(), closed: false }),
+            waiting: Mutex::new(Waiting { calls: VecDeque::new(), closed: false, busy: HashSet::new() }),
             ready: Condvar::new(),
             places: Arc::new(Semaphore::new(WAITING)),
         })
@@ -120,6 +122,32 @@ impl<K> Queue<K> {
         let mut waiting = self.ready.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         let count = waiting.calls.len().min(limit);
         waiting.calls.drain(..count).collect()
+    }
+
+    /// The first call that waits for no other one of its `owner`, who is busy until it is
+    /// [`done`](Self::done); none once the queue is closed and empty. So one owner's calls don't keep all
+    /// threads waiting for its lock.
+    pub(crate) fn take_free(&self, owner: fn(&K) -> Option<&Owner>) -> Option<Queued<K>> {
+        let mut waiting = self.lock();
+        loop {
+            let is_free =
+                |queued: &Queued<K>| owner(&queued.kind).is_none_or(|owner| !waiting.busy.contains(owner));
+            if let Some(place) = waiting.calls.iter().position(is_free) {
+                let queued = waiting.calls.remove(place)?;
+                waiting.busy.extend(owner(&queued.kind).cloned());
+                return Some(queued);
+            }
+            if waiting.closed && waiting.calls.is_empty() {
+                return None;
+            }
+            waiting = self.ready.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// An owner's call is made.
+    pub(crate) fn done(&self, owner: &Owner) {
+        self.lock().busy.remove(owner);
+        self.ready.notify_all();
     }
 
     /// Whether no call comes for this long.

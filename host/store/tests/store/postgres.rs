@@ -54,6 +54,7 @@ impl Schema {
             schema: self.name.clone(),
             password: None,
             connections: 8,
+            is_limited: true,
             tls: Arc::new(tls),
         };
         Postgres::open(&self.way, &options).unwrap()
