@@ -23,7 +23,7 @@ impl Database {
         };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let database = Self { server, name: format!("test_{}_{number}", std::process::id()) };
-        database.asked(&format!("CREATE DATABASE {}", database.name));
+        Self::asked(&database.server, &format!("CREATE DATABASE {}", database.name));
         Some(database)
     }
 
@@ -36,9 +36,17 @@ impl Database {
         format!("{server}/{}", self.name)
     }
 
-    /// Has the server run a statement, on a connection and a thread of its own.
-    fn asked(&self, sql: &str) {
-        let (config, sql): (Config, _) = (self.server.parse().expect("a URL"), sql.to_owned());
+    /// Runs statements in it.
+    ///
+    /// # Panics
+    /// If it doesn't take them.
+    pub fn run(&self, sql: &str) {
+        Self::asked(&self.url(), sql);
+    }
+
+    /// Has a database run statements, on a connection and a thread of its own.
+    fn asked(url: &str, sql: &str) {
+        let (config, sql): (Config, _) = (url.parse().expect("a URL"), sql.to_owned());
         let asked = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
@@ -55,6 +63,6 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.asked(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        Self::asked(&self.server, &format!("DROP DATABASE {} WITH (FORCE)", self.name));
     }
 }

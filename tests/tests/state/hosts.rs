@@ -13,7 +13,7 @@ use super::durability::clients::{rules, text};
 /// The hosts of a new database, if there is a server for it. They end before it does.
 struct Hosts {
     hosts: [ServerProcess; 2],
-    _database: Database,
+    database: Database,
 }
 
 fn start(database: &Database) -> ServerProcess {
@@ -26,7 +26,7 @@ fn start(database: &Database) -> ServerProcess {
 impl Hosts {
     fn new() -> Option<Self> {
         let database = Database::new()?;
-        Some(Self { hosts: [start(&database), start(&database)], _database: database })
+        Some(Self { hosts: [start(&database), start(&database)], database })
     }
 
     async fn respond(&self, host: usize, more: Value) -> Value {
@@ -152,5 +152,62 @@ async fn host_that_stalled_writes_nothing_behind_the_one_that_took_over() {
     for host in [&stalled, &other] {
         assert_eq!(get(host.address, &stream).await.events(), log);
         assert_eq!(get(host.address, &path).await.json(), log.last().unwrap()["response"]);
+    }
+}
+
+/// Refuses all new responses, as a full disk does.
+const FULL: &str = "CREATE FUNCTION sluice.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+     RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$; \
+     CREATE TRIGGER full_disk BEFORE INSERT ON sluice.response EXECUTE FUNCTION sluice.full()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn full_database_refuses_what_must_be_stored_and_nothing_else() {
+    let Some(database) = Database::new() else { return };
+    let server = start(&database);
+    let body = json!({ "model": "bench", "input": "short", "reasoning": { "effort": "none" } });
+    let before = answered(server.address, "/v1/responses", &body).await;
+    database.run(FULL);
+    let refused = post(server.address, "/v1/responses", &body).await;
+    assert_eq!(
+        (refused.status.as_u16(), &refused.json()["error"]["code"]),
+        (503, &json!("store_unavailable"))
+    );
+    assert_eq!(get(server.address, &path(&before)).await.json(), before);
+    let mut unstored = body.clone();
+    unstored["store"] = false.into();
+    assert_eq!(answered(server.address, "/v1/responses", &unstored).await["status"], "completed");
+    database.run("DROP TRIGGER full_disk ON sluice.response");
+    assert_eq!(answered(server.address, "/v1/responses", &body).await["status"], "completed");
+}
+
+/// Ends all connections of servers.
+const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sluice' AND datname = current_database()";
+/// How often, for each response.
+const CUTS: usize = 5;
+
+/// Connections that are lost in the middle of answers, as by a restart of the database, cost none of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_outlive_the_connections_to_the_database() {
+    let Some(hosts) = Hosts::new() else { return };
+    let long = json!({ "input": "long", "background": true });
+    let mut queued = Vec::new();
+    for number in 0..8 {
+        queued.push(hosts.respond(number % 2, long.clone()).await);
+    }
+    for response in &queued {
+        // A few times while it runs or waits, at moments that nobody chooses.
+        let mut cuts = 0;
+        eventually("it ends", async || {
+            cuts += 1;
+            if cuts <= CUTS {
+                hosts.database.run(CUT);
+            }
+            hosts.get(cuts % 2, &path(response)).await.json()["status"] == "completed"
+        })
+        .await;
+        let stream = format!("{}?stream=true&include_obfuscation=false", path(response));
+        let log = hosts.get(0, &stream).await.events();
+        assert!(log.iter().zip(0..).all(|(event, number)| event["sequence_number"] == number));
+        assert_eq!(log.last().unwrap()["response"]["output"][0]["content"][0]["text"], text("long"));
     }
 }
