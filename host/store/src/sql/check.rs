@@ -93,7 +93,7 @@ pub(crate) fn export(
     if after < CONVERSATIONS {
         let found = s.first(
             "SELECT response.key, name FROM response JOIN owner ON owner.key = owner WHERE response.key > ?1 AND deleted = 0 AND (kind = 0 OR ended IS NOT NULL) \
-             AND (?2 IS NULL OR name = ?2) ORDER BY response.key LIMIT 1",
+             AND (CAST(?2 AS TEXT) IS NULL OR name = ?2) ORDER BY response.key LIMIT 1",
             params![after, owner],
             |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?)),
         )?;
@@ -110,7 +110,7 @@ pub(crate) fn export(
     }
     let found = s.first(
         "SELECT conversation.key, name, id, created, metadata FROM conversation JOIN owner ON owner.key = owner \
-         WHERE conversation.key > ?1 AND (?2 IS NULL OR name = ?2) ORDER BY conversation.key LIMIT 1",
+         WHERE conversation.key > ?1 AND (CAST(?2 AS TEXT) IS NULL OR name = ?2) ORDER BY conversation.key LIMIT 1",
         params![after.saturating_sub(CONVERSATIONS), owner],
         |row| {
             let conversation = StoredConversation { id: row.get(2)?, created: row.get(3)?, metadata: row.get(4)? };

@@ -297,7 +297,8 @@ pub(crate) fn remove(s: &Session, key: i64, children: u64) -> Result<()> {
 pub(crate) fn purge(s: &Session, what: &Purge) -> Result<Evicted> {
     let owner = what.owner.as_ref().map(crate::Owner::name);
     let since = what.unused_since.unwrap_or(u64::MAX >> 1);
-    let chosen = "(?1 IS NULL OR owner = (SELECT key FROM owner WHERE name = ?1)) AND used <= ?2";
+    let chosen =
+        "(CAST(?1 AS TEXT) IS NULL OR owner = (SELECT key FROM owner WHERE name = ?1)) AND used <= ?2";
     let mut evicted = Evicted::default();
     if what.count_only {
         let count = |rows| s.number(&format!("SELECT COUNT(*) FROM {rows} {chosen}"), params![owner, since]);

@@ -195,6 +195,9 @@ async fn an_operator_purges_by_owner_and_age() {
         purged(None, Evicted { responses: 3, ..Evicted::default() }).await;
         let stats = kit.store.stats().await.unwrap();
         assert_eq!((stats.responses, stats.kept, stats.owners.len()), (1, 0, 1));
+        let everything = kit.store.purge(Purge::default()).await;
+        assert_eq!(everything, Ok(Evicted { responses: 1, ..Evicted::default() }));
+        assert_eq!(kit.store.stats().await.unwrap().owners, []);
     })
     .await;
 }

@@ -291,16 +291,21 @@ async fn records_are_exported_one_by_one() {
         kit.complete("b", parent("a")).await;
         kit.store.conversation_create(&kit.owner, "v", vec![], vec![item("e")]).await.unwrap();
         kit.store.create(&Owner::new("bob"), new("c", Link::Alone)).await.unwrap();
-        let (mut seen, mut after) = (Vec::new(), 0);
-        while let Some((number, record)) = kit.store.export(Some(&kit.owner), after).await.unwrap() {
-            after = number;
-            seen.push(match record {
-                store::ExportedRecord::Response(_, response, input) => (response.id, input.len()),
-                store::ExportedRecord::Completion(_, completion, items) => (completion.id, items.len()),
-                store::ExportedRecord::Conversation(_, conversation, items) => (conversation.id, items.len()),
-            });
-        }
-        assert_eq!(seen, [("a".to_owned(), 1), ("b".to_owned(), 1), ("v".to_owned(), 1)]);
+        let exported = async |owner: Option<&Owner>| {
+            let (mut seen, mut after) = (Vec::new(), 0);
+            while let Some((number, record)) = kit.store.export(owner, after).await.unwrap() {
+                after = number;
+                let (id, items) = match record {
+                    store::ExportedRecord::Response(_, response, input) => (response.id, input),
+                    store::ExportedRecord::Completion(_, completion, items) => (completion.id, items),
+                    store::ExportedRecord::Conversation(_, conversation, items) => (conversation.id, items),
+                };
+                seen.push(format!("{id} {}", items.len()));
+            }
+            seen
+        };
+        assert_eq!(exported(Some(&kit.owner)).await, ["a 1", "b 1", "v 1"]);
+        assert_eq!(exported(None).await, ["a 1", "b 1", "c 1", "v 1"]);
     })
     .await;
 }
