@@ -166,15 +166,16 @@ fn migrate_in(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, Stri
 fn found(connection: &Rc<Connection>) -> Result<Result<[usize; 2], String>, StoreError> {
     let schema = connection.schema();
     let has_tables = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = to_regnamespace(?1)";
-    let is_store = "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('schema')";
+    let is_store = format!("{has_tables} AND relname = 'schema'");
     let mut found = [0, 0];
     if number(connection, has_tables, &[Value::Text(schema)])? == 0 {
         return Ok(Ok(found));
     }
-    if number(connection, is_store, &[])? == 0 {
+    if number(connection, &is_store, &[Value::Text(schema)])? == 0 {
         return Ok(Err(format!("schema {schema} has other tables than a store's; give another database")));
     }
-    connection.query("SELECT version, readable_since FROM schema", &[], &mut |row| {
+    // By its full name: who may not use it is told so.
+    connection.query(&format!("SELECT version, readable_since FROM {schema}.schema"), &[], &mut |row| {
         found = [row.get::<u64>(0)?, row.get::<u64>(1)?].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         Ok(false)
     })?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use store::{Options, Postgres, PostgresOptions};
+use store::{OpenError, Options, Postgres, PostgresOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -41,6 +41,10 @@ impl Schema {
     }
 
     pub(crate) fn open(&self, options: &Options) -> Postgres {
+        self.try_open(options).unwrap()
+    }
+
+    fn try_open(&self, options: &Options) -> Result<Postgres, OpenError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -57,7 +61,7 @@ impl Schema {
             is_limited: true,
             tls: Arc::new(tls),
         };
-        Postgres::open(&self.way, &options).unwrap()
+        Postgres::open(&self.way, &options)
     }
 }
 
@@ -71,21 +75,56 @@ pub(crate) fn pooler() -> Option<String> {
     pooler
 }
 
-impl Drop for Schema {
-    fn drop(&mut self) {
-        let (url, sql) = (self.url.clone(), format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", self.name));
-        let dropped = std::thread::spawn(move || {
+impl Schema {
+    /// Runs statements in its database, in which `SCHEMA_NAME` is its name.
+    fn run(&self, sql: &str) {
+        let (url, sql) = (self.url.clone(), sql.replace("SCHEMA_NAME", &format!("\"{}\"", self.name)));
+        let done = std::thread::spawn(move || {
             runtime().block_on(async {
                 let (client, connection) =
                     tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
                 tokio::select! {
-                    dropped = client.batch_execute(&sql) => dropped.unwrap(),
+                    done = client.batch_execute(&sql) => done.unwrap(),
                     ended = connection => panic!("{ended:?}"),
                 }
             });
         });
-        dropped.join().unwrap();
+        done.join().unwrap();
     }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        self.run("DROP SCHEMA IF EXISTS SCHEMA_NAME CASCADE");
+    }
+}
+
+#[test]
+fn schemas_of_later_versions_are_used_as_far_as_they_say() {
+    let Some(schema) = Schema::new() else { return };
+    let open = || schema.try_open(&Options::default());
+    let versions = |opened: Result<Postgres, OpenError>| {
+        opened.map(|store| (store.schema().before, store.schema().now)).map_err(|error| error.to_string())
+    };
+    assert_eq!([versions(open()), versions(open())], [Ok((0, 1)), Ok((1, 1))]);
+    schema.run("UPDATE SCHEMA_NAME.schema SET version = 9");
+    assert_eq!(versions(open()), Ok((9, 9)));
+    schema.run("UPDATE SCHEMA_NAME.schema SET readable_since = 8");
+    let refused = versions(open()).unwrap_err();
+    assert!(refused.contains("it has schema 9, which versions that know schema 8 read"), "{refused}");
+    schema.run("DROP TABLE SCHEMA_NAME.schema");
+    let refused = versions(open()).unwrap_err();
+    assert!(refused.contains("has other tables than a store's; give another database"), "{refused}");
+}
+
+#[test]
+fn hosts_that_start_at_once_make_the_tables_once() {
+    let Some(schema) = Schema::new() else { return };
+    std::thread::scope(|scope| {
+        let opened = [(); 6].map(|()| scope.spawn(|| schema.open(&Options::default()).schema()));
+        let made = opened.map(|opened| opened.join().unwrap().before);
+        assert_eq!(made.iter().filter(|before| **before == 0).count(), 1, "{made:?}");
+    });
 }
 
 fn runtime() -> tokio::runtime::Runtime {
