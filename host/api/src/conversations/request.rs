@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::fields;
 use crate::error::ApiError;
 use crate::ids::Ids;
-use crate::json::{JsonObject, List, Path};
+use crate::json::{JsonObject, List};
 use crate::metadata;
 use crate::raw::Json;
 use crate::request::Defaults;
@@ -91,17 +91,5 @@ fn item(
     if let OwnItem::Whole(_) = &read {
         check_item(*item, defaults, warnings)?;
     }
-    check_id(item.at(fields::ID), &read)?;
     Ok(read)
-}
-
-/// Longest id, in bytes: it has to fit into a path.
-const LONGEST_ID: usize = 256;
-
-fn check_id(path: Path<'_>, item: &OwnItem) -> Result<(), ApiError> {
-    let (OwnItem::Whole(store::StoredItem { id, .. }) | OwnItem::Reference(id)) = item;
-    if id.len() > LONGEST_ID {
-        return Err(path.invalid(format_args!("an id has at most {LONGEST_ID} bytes")));
-    }
-    Ok(())
 }

@@ -74,11 +74,18 @@ fn refers(kind: Option<&str>, has_role: bool, has_id: bool) -> bool {
     kind.map_or(!has_role && has_id, |kind| kind == "item_reference")
 }
 
+/// Longest id, in bytes: it has to fit into a path, and into an index of the store.
+const LONGEST_ID: usize = 256;
+
 /// One item.
 ///
 /// # Errors
-/// 400 where its type or id is no text.
+/// 400 where its type or id is no text, or its id too long.
 pub(crate) fn item(item: &JsonObject<'_>, ids: &mut Ids) -> Result<OwnItem, ApiError> {
+    if item.get(fields::ID.optional())?.is_some_and(|id| id.len() > LONGEST_ID) {
+        let what = format_args!("an id has at most {LONGEST_ID} bytes");
+        return Err(item.at(fields::ID).invalid(what));
+    }
     let (role, id) = (item.value(fields::ROLE).is_some(), item.value(fields::ID).is_some());
     if refers(item.get(fields::TYPE.optional())?, role, id) {
         return Ok(OwnItem::Reference(item.require(fields::ID)?.to_owned()));

@@ -79,6 +79,10 @@ async fn unreadable_items_are_refused_and_none_is_stored() {
             );
         }
     }
+    let long = json!([{ "role": "user", "content": "x", "id": "i".repeat(257) }]);
+    let answer = client.post("/v1/responses", json!({ "model": "bench", "input": long })).await;
+    let param = &answer.json()["error"]["param"];
+    assert_eq!((answer.status.as_u16(), param), (400, &json!("input[0].id")));
     let missing = client.post(&format!("{conversation}/items"), json!({})).await;
     assert_eq!(refusal(&missing), (400, "missing_required_parameter".to_owned()));
     assert_eq!(client.texts(&conversation, "asc", 9).await, ["kept"]);
