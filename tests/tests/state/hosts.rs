@@ -206,8 +206,8 @@ async fn answers_outlive_the_connections_to_the_database() {
         })
         .await;
         let stream = format!("{}?stream=true&include_obfuscation=false", path(response));
-        let log = hosts.get(0, &stream).await.events();
-        assert!(log.iter().zip(0..).all(|(event, number)| event["sequence_number"] == number));
-        assert_eq!(log.last().unwrap()["response"]["output"][0]["content"][0]["text"], text("long"));
+        let events = hosts.get(0, &stream).await.events();
+        assert!(events.iter().zip(0..).all(|(event, number)| event["sequence_number"] == number));
+        assert_eq!(events.last().unwrap()["response"]["output"][0]["content"][0]["text"], text("long"));
     }
 }
