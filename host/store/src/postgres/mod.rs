@@ -126,7 +126,7 @@ impl Pool {
     }
 }
 
-impl crate::sql::transactions::Calls for Pool {
+impl crate::sql::transactions::Transactor for Pool {
     fn write<T: Send + 'static>(
         &self,
         scope: Scope,

@@ -22,7 +22,7 @@ pub enum Scope {
 }
 
 /// Calls that threads make, each as a transaction. They stay possible until the store is closed.
-pub trait Calls: Clone + Send + Sync + 'static {
+pub trait Transactor: Clone + Send + Sync + 'static {
     /// Has `work` made, and returns its result once it is committed. It is made again where a commit's
     /// answer was lost, or where the database asks for it.
     fn write<T: Send + 'static>(
@@ -40,7 +40,7 @@ pub trait Calls: Clone + Send + Sync + 'static {
 
 /// A store whose transactions are those of this module.
 pub trait Tables: Send + Sync {
-    type Calls: Calls;
+    type Calls: Transactor;
     fn calls(&self) -> Self::Calls;
 }
 

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use crate::sql::queue::Queue;
 use crate::sql::session::Session;
-use crate::sql::transactions::{Calls, Scope, Tables};
+use crate::sql::transactions::{Scope, Tables, Transactor};
 use crate::{Bounds, Evicted, OpenCause, OpenError, SchemaVersions, TimeSource};
 use open::Locks;
 use open_file::OpenFile;
@@ -119,7 +119,7 @@ impl Tables for Sqlite {
     }
 }
 
-impl Calls for Queues {
+impl Transactor for Queues {
     /// The writer makes one call at a time, so no scope needs a lock, and none is made twice.
     fn write<T: Send + 'static>(
         &self,
@@ -222,7 +222,7 @@ mod tests {
     use std::time::Duration;
 
     use crate::sql::session::Session;
-    use crate::sql::transactions::{Calls, Scope, Tables};
+    use crate::sql::transactions::{Scope, Tables, Transactor};
     use crate::{Options, Sqlite, TimeSource};
 
     #[tokio::test]
