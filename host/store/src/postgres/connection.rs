@@ -57,6 +57,8 @@ pub(crate) struct Connection {
     limits: TimeLimits,
     runtime: Runtime,
     client: RefCell<Option<(Client, JoinHandle<()>)>>,
+    /// Whether the transaction that was asked for last has begun.
+    has_begun: Cell<bool>,
     /// Whether the transaction under way only reads.
     reads: Cell<bool>,
     locked: Cell<Locked>,
@@ -72,6 +74,7 @@ impl Connection {
             limits,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
             client: RefCell::default(),
+            has_begun: Cell::default(),
             reads: Cell::default(),
             locked: Cell::new(Locked::None),
             failure: Cell::default(),
@@ -81,6 +84,7 @@ impl Connection {
     /// Begins a transaction. Returns its moment.
     pub(crate) fn begin(&self, access: &Access) -> Result<Moment> {
         self.failure.take();
+        self.has_begun.set(false);
         self.reads.set(matches!(access, Access::Read));
         self.locked.set(Locked::None);
         self.connect()?;
@@ -111,6 +115,7 @@ impl Connection {
                 tokio::try_join!(client.batch_execute(&begin), locked, client.query_typed(now, &[]));
             answers.map(|((), key, date)| (key, date))
         })?;
+        self.has_begun.set(true);
         match (access, key.first()) {
             (Access::Write(Scope::Owner(_)), Some(row)) => {
                 self.locked.set(Row(row).get(0).map_or(Locked::None, Locked::One));
@@ -145,6 +150,11 @@ impl Connection {
     /// Name of the schema that has the tables, quoted.
     pub(crate) fn schema(&self) -> &str {
         &self.address.schema
+    }
+
+    /// Whether the transaction that was asked for last has begun, whatever became of it.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.get()
     }
 
     /// What the transaction under way failed with.

@@ -153,7 +153,9 @@ impl Connected {
                     std::thread::sleep((attempts - 1) * PAUSE);
                     ATTEMPTS
                 }
-                Some(Failure::Lost) => 1,
+                Some(Failure::Lost) if self.connection.has_begun() => ATTEMPTS,
+                // Beginning has waited as long as is worth it.
+                Some(Failure::Lost) => 0,
                 Some(Failure::Refused) | None => 0,
             };
             if attempts > limit {
