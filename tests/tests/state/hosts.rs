@@ -196,15 +196,17 @@ async fn answers_outlive_the_connections_to_the_database() {
     }
     for response in &queued {
         // A few times while it runs or waits, at moments that nobody chooses.
-        let mut cuts = 0;
+        let (mut cuts, mut read) = (0, Value::Null);
         eventually("it ends", async || {
             cuts += 1;
             if cuts <= CUTS {
                 hosts.database.run(CUT);
             }
-            hosts.get(cuts % 2, &path(response)).await.json()["status"] == "completed"
+            read = hosts.get(cuts % 2, &path(response)).await.json();
+            matches!(read["status"].as_str(), Some("completed" | "failed"))
         })
         .await;
+        assert_eq!(read["status"], "completed", "{read} {} {}", hosts.hosts[0].log(), hosts.hosts[1].log());
         let stream = format!("{}?stream=true&include_obfuscation=false", path(response));
         let events = hosts.get(0, &stream).await.events();
         assert!(events.iter().zip(0..).all(|(event, number)| event["sequence_number"] == number));

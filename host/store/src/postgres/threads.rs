@@ -92,17 +92,25 @@ pub(crate) fn serve(queue: &Queue<Kind>, thread: &Connected, collects: bool) {
 }
 
 impl Connected {
-    /// Makes a call that only reads: once, since its reader pays as it reads.
+    /// Makes a call that only reads, again if its connection is lost under way: its reader pays again for
+    /// what is read again.
     fn read(&self, call: &mut dyn Call) -> Result<()> {
-        self.begin(&Access::Read)?;
-        let made = call.run(&self.session);
-        if made.is_ok() {
-            // A transaction that only read has nothing to lose.
-            let _ = self.connection.commit();
-        } else {
+        let mut attempts = 0;
+        loop {
+            self.begin(&Access::Read)?;
+            let made = call.run(&self.session);
+            if made.is_ok() {
+                // A transaction that only read has nothing to lose.
+                let _ = self.connection.commit();
+                return made;
+            }
+            let is_lost = self.connection.failure() == Some(Failure::Lost);
             self.connection.roll_back();
+            attempts += 1;
+            if !is_lost || attempts > ATTEMPTS {
+                return made;
+            }
         }
-        made
     }
 
     /// Begins a transaction, on a new connection if the old one was lost meanwhile.
