@@ -162,9 +162,8 @@ impl Connected {
                     ATTEMPTS
                 }
                 Some(Failure::Lost) if self.connection.has_begun() => ATTEMPTS,
-                // Beginning has waited as long as is worth it.
-                Some(Failure::Lost) => 0,
-                Some(Failure::Refused) | None => 0,
+                // Of what couldn't begin, the beginning has waited as long as is worth it.
+                Some(Failure::Lost | Failure::Refused) | None => 0,
             };
             if attempts > limit {
                 return made;
