@@ -84,19 +84,11 @@ fn open(place: &Place) -> Opened {
                 password: std::env::var("PGPASSWORD").ok(),
                 connections: 16,
                 is_limited: true,
-                tls: Arc::new(no_certificates()),
+                tls: None,
             };
             Opened { store: Arc::new(Postgres::open(url, &options).unwrap()), _folder: None }
         }
     }
-}
-
-/// A database on this machine needs none.
-fn no_certificates() -> rustls::ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider);
-    let config = config.with_safe_default_protocol_versions().unwrap();
-    config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
 }
 
 fn owner() -> Owner {

@@ -100,7 +100,7 @@ impl DatabaseArguments {
             password: self.password()?,
             connections,
             is_limited: true,
-            tls: Arc::new(tls.map_err(anyhow::Error::msg).context("--store-ca")?),
+            tls: Some(Arc::new(tls.map_err(anyhow::Error::msg).context("--store-ca")?)),
         })
     }
 

@@ -23,7 +23,11 @@ pub(crate) struct Address {
 
 impl Address {
     /// The database at a URL as Postgres' programs read it, with a schema's name.
-    pub(crate) fn read(url: &str, schema: &str, tls: &rustls::ClientConfig) -> Result<Self, OpenError> {
+    pub(crate) fn read(
+        url: &str,
+        schema: &str,
+        tls: Option<&rustls::ClientConfig>,
+    ) -> Result<Self, OpenError> {
         let wrong = |why: &dyn fmt::Display| OpenError::new(OpenCause::Content, "postgres", why);
         // Certificates are verified whenever there is TLS.
         let url = url
@@ -44,7 +48,11 @@ impl Address {
         };
         config.ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable });
         config.application_name("sluice");
-        let tls = is_encrypted.then(|| MakeRustlsConnect::new(tls.clone()));
+        let tls = match tls {
+            Some(tls) if is_encrypted => Some(MakeRustlsConnect::new(tls.clone())),
+            None if is_encrypted => return Err(wrong(&"TLS is to be spoken, and trusts nothing")),
+            _ => None,
+        };
         Ok(Self { config, tls, schema: format!("\"{}\"", schema.replace('"', "\"\"")) })
     }
 

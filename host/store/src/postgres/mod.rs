@@ -49,8 +49,8 @@ pub struct PostgresOptions {
     pub connections: usize,
     /// Whether calls are given up after a time: a server's, not an operator's.
     pub is_limited: bool,
-    /// What TLS trusts, where the database isn't on this machine.
-    pub tls: Arc<rustls::ClientConfig>,
+    /// What TLS trusts; none where only a database on this machine is opened.
+    pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
 /// A host's handle of a store in a Postgres database. Dropping the last one makes the calls that wait.

@@ -7,7 +7,7 @@ use super::address::Address;
 use super::connection::{Access, Connection};
 use super::threads::{Connected, Outage, serve};
 use super::{Opened, PostgresOptions, TimeLimits};
-use crate::sql::database::{Database, Value};
+use crate::sql::database::params;
 use crate::sql::queue::Queue;
 use crate::sql::session::Session;
 use crate::sql::transactions::Scope;
@@ -36,7 +36,7 @@ struct Parts {
 
 impl Parts {
     fn of(url: &str, options: &PostgresOptions) -> Result<Self, OpenError> {
-        let address = Address::read(url, &options.schema, &options.tls)?;
+        let address = Address::read(url, &options.schema, options.tls.as_deref())?;
         Ok(Self {
             address: address.with_password(options.password.as_deref()),
             bounds: options.bounds.clone(),
@@ -63,7 +63,7 @@ pub(super) fn version(url: &str, options: &PostgresOptions) -> Result<usize, Ope
     let asked = std::thread::spawn(move || -> Result<Result<[usize; 2], String>, StoreError> {
         let thread = parts.connected().map_err(|error| StoreError::Unavailable(error.to_string()))?;
         thread.connection.begin(&Access::Read)?;
-        found(&thread.connection)
+        found(&thread)
     });
     match asked.join().unwrap_or_else(|_| Err(StoreError::Unavailable("a thread panicked".to_owned()))) {
         Ok(Ok([version, _])) => Ok(version),
@@ -97,7 +97,7 @@ impl Opened {
             let thread = thread.spawn(move || match parts.connected() {
                 Ok(thread) => {
                     if let Some(migrated) = migrated {
-                        let _ = migrated.send(migrate(&thread.connection));
+                        let _ = migrated.send(migrate(&thread));
                     }
                     serve(&queue, &thread, number == 0);
                 }
@@ -122,21 +122,21 @@ impl Opened {
 
 /// Brings a schema to the newest version, in one transaction that others wait for. Says why it can't
 /// where a later version has changed it beyond what this one reads.
-fn migrate(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, String>, StoreError> {
-    connection.begin(&Access::Write(Scope::Row))?;
-    let migrated = migrate_in(connection);
-    match migrated {
-        Ok(Ok(schema)) => connection.commit().map(|()| Ok(schema)),
+fn migrate(thread: &Connected) -> Result<Result<SchemaVersions, String>, StoreError> {
+    thread.connection.begin(&Access::Write(Scope::Row))?;
+    match migrate_in(thread) {
+        Ok(Ok(schema)) => thread.connection.commit().map(|()| Ok(schema)),
         other => {
-            connection.roll_back();
+            thread.connection.roll_back();
             other
         }
     }
 }
 
-fn migrate_in(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, String>, StoreError> {
+fn migrate_in(thread: &Connected) -> Result<Result<SchemaVersions, String>, StoreError> {
+    let connection = &thread.connection;
     connection.execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
-    let before = match found(connection)? {
+    let before = match found(thread)? {
         Ok(before) => before,
         Err(why) => return Ok(Err(why)),
     };
@@ -163,30 +163,18 @@ fn migrate_in(connection: &Rc<Connection>) -> Result<Result<SchemaVersions, Stri
 
 /// The version of a schema, and the oldest one whose statements it serves; 0 where there is none. Says
 /// why it isn't a store's.
-fn found(connection: &Rc<Connection>) -> Result<Result<[usize; 2], String>, StoreError> {
-    let schema = connection.schema();
+fn found(thread: &Connected) -> Result<Result<[usize; 2], String>, StoreError> {
+    let (schema, session) = (thread.connection.schema(), &thread.session);
     let has_tables = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = to_regnamespace(?1)";
     let is_store = format!("{has_tables} AND relname = 'schema'");
-    let mut found = [0, 0];
-    if number(connection, has_tables, &[Value::Text(schema)])? == 0 {
-        return Ok(Ok(found));
+    if session.number(has_tables, params![schema])? == 0 {
+        return Ok(Ok([0, 0]));
     }
-    if number(connection, &is_store, &[Value::Text(schema)])? == 0 {
+    if session.number(&is_store, params![schema])? == 0 {
         return Ok(Err(format!("schema {schema} has other tables than a store's; give another database")));
     }
     // By its full name: who may not use it is told so.
-    connection.query(&format!("SELECT version, readable_since FROM {schema}.schema"), &[], &mut |row| {
-        found = [row.get::<u64>(0)?, row.get::<u64>(1)?].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        Ok(false)
-    })?;
-    Ok(Ok(found))
-}
-
-fn number(connection: &Rc<Connection>, sql: &str, params: &[Value<'_>]) -> Result<u64, StoreError> {
-    let mut number = 0;
-    connection.query(sql, params, &mut |row| {
-        number = row.get(0)?;
-        Ok(false)
-    })?;
-    Ok(number)
+    let versions = format!("SELECT version, readable_since FROM {schema}.schema");
+    let found = session.first(&versions, &[], |row| Ok([row.get::<u64>(0)?, row.get(1)?]))?;
+    Ok(Ok(found.unwrap_or_default().map(|number| usize::try_from(number).unwrap_or(usize::MAX))))
 }

@@ -45,12 +45,6 @@ impl Schema {
     }
 
     fn try_open(&self, options: &Options) -> Result<Postgres, OpenError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
         let options = PostgresOptions {
             host: options.host.clone(),
             bounds: options.bounds.clone(),
@@ -59,7 +53,7 @@ impl Schema {
             password: None,
             connections: 8,
             is_limited: true,
-            tls: Arc::new(tls),
+            tls: None,
         };
         Postgres::open(&self.way, &options)
     }
