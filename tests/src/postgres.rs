@@ -8,6 +8,8 @@ use tokio_postgres::{Config, NoTls};
 pub struct Database {
     server: String,
     name: String,
+    /// Folder of the key that its hosts seal with.
+    folder: tempfile::TempDir,
 }
 
 impl Database {
@@ -22,7 +24,8 @@ impl Database {
             return None;
         };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let database = Self { server, name: format!("test_{}_{number}", std::process::id()) };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let database = Self { server, name: format!("test_{}_{number}", std::process::id()), folder };
         Self::asked(&database.server, &format!("CREATE DATABASE {}", database.name));
         Some(database)
     }
@@ -34,6 +37,15 @@ impl Database {
     pub fn url(&self) -> String {
         let (server, _) = self.server.rsplit_once('/').expect("a URL with a path");
         format!("{server}/{}", self.name)
+    }
+
+    /// The arguments of each of its hosts.
+    ///
+    /// # Panics
+    /// If the server's URL has no path.
+    pub fn arguments(&self) -> [String; 4] {
+        let key = self.folder.path().join("seal.key").display().to_string();
+        ["--store".to_owned(), self.url(), "--seal-key".to_owned(), key]
     }
 
     /// Runs statements in it.

@@ -143,9 +143,11 @@ impl ServerProcess {
         let is_chosen =
             arguments.contains(&"--store") || command.get_envs().any(|(name, _)| name == "XDG_DATA_HOME");
         let store: &[&str] = if is_chosen { &[] } else { &["--store", "memory"] };
+        let seal: &[&str] = if arguments.contains(&"--seal-key") { &[] } else { &["--seal-key", "none"] };
         let mut child = command
             .env("RUST_LOG", levels)
-            .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench"])
+            .args(seal)
             .args(["--engine", engine])
             .arg("--plugins")
             .arg(folder.path())

@@ -10,7 +10,7 @@ mod limits;
 mod page;
 mod page_files;
 pub mod server_metrics;
-mod state;
+pub mod state;
 pub mod traces;
 mod ws;
 

@@ -72,6 +72,10 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
         None => None,
     };
     let (store, stored) = tokio::task::block_in_place(|| arguments.store.open())?;
+    let presence = match &store {
+        Some(store) => Some(arguments.store.enter(&**store, &defaults.seal).await?),
+        None => None,
+    };
     let mut line = LoadingLine::default();
     let show = &mut |model: &str, progress: LoadProgress<'_>| line.show(model, progress);
     let load = || Models::load(&first, &others, &shared, &limits.model, show);
@@ -93,6 +97,7 @@ pub(super) async fn prepare(arguments: &ServeArguments, may_change: bool) -> any
         tls: tls.clone(),
     };
     let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams, store)
+        .present(presence)
         .observed(records, arguments.record.inspect);
     let app = match exporter {
         Some(exporter) => app.traced(exporter),

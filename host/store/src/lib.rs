@@ -32,6 +32,7 @@ pub use sqlite::{Options, Sqlite, Synchronous, backup, is_in_use};
 pub use store::Store;
 pub use types::{
     Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, EndedResponse, Events,
-    Finished, Items, Lease, Link, Millis, Needs, NewCompletion, NewResponse, Order, Orphaned, Owner, Page,
-    Response, Served, Side, State, Status, StoredConversation, StoredItem, Swept,
+    Finished, Items, Lease, Link, LogPosition, Millis, Needs, NewCompletion, NewResponse, Order, Orphaned,
+    OtherHost, Owner, Page, ReasoningOutcome, Response, Served, Side, State, Status, StoredConversation,
+    StoredItem, Swept,
 };

@@ -11,8 +11,8 @@
 use crate::records::{Evicted, ExportedRecord, Purge, Stats};
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Finished,
-    Items, Lease, Link, Needs, NewCompletion, NewResponse, Owner, Page, Reply, Response, Served,
-    StoredConversation, StoredItem, Swept,
+    Items, Lease, Link, LogPosition, Needs, NewCompletion, NewResponse, OtherHost, Owner, Page,
+    ReasoningOutcome, Reply, Response, Served, StoredConversation, StoredItem, Swept,
 };
 
 /// Responses, conversations and event logs. What is read for somebody is paid for by a [`Budget`] before
@@ -122,6 +122,23 @@ pub trait Store: Send + Sync {
     /// Removes what is too old, and then what is too much. At most a few hundred rows a call: ask
     /// again while it removed some.
     fn evict(&self) -> Reply<Evicted>;
+
+    /// Notes that this host is there, and what it says of itself: every few seconds. Returns the others
+    /// that were there within `Bounds::lease`.
+    fn enter(&self, settings: &str) -> Reply<Vec<OtherHost>>;
+    /// Forgets this host, which ends.
+    fn leave(&self) -> Reply<()>;
+    /// Those of these logs that have events behind the position, that have ended, or that are gone: one
+    /// question for all followers of a host.
+    fn grown(&self, logs: Vec<LogPosition>) -> Reply<Vec<LogPosition>>;
+    /// Asks the host that runs a response to end its reasoning. False where no other host runs it.
+    fn ask_end_of_reasoning(&self, owner: &Owner, id: &str) -> Reply<bool>;
+    /// The responses that this host runs and whose reasoning it is asked to end.
+    fn asked_ends_of_reasoning(&self) -> Reply<Vec<(Owner, String)>>;
+    /// Says what came of being asked.
+    fn answer_end_of_reasoning(&self, owner: &Owner, id: &str, outcome: ReasoningOutcome) -> Reply<()>;
+    /// What came of asking; none while its host hasn't said.
+    fn end_of_reasoning(&self, owner: &Owner, id: &str) -> Reply<Option<ReasoningOutcome>>;
 
     /// What is stored.
     fn stats(&self) -> Reply<Stats>;

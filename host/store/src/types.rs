@@ -292,11 +292,41 @@ pub enum Events {
         chunk: Chunk,
         /// Whether the response ended and nothing follows these.
         end: bool,
+        /// Where the log was read to.
+        position: LogPosition,
     },
     /// The log is gone: it is kept for a time after the end only.
     Expired,
     /// A foreground response has no log.
     Unlogged,
+}
+
+/// How far a reader is in a response's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LogPosition {
+    pub(crate) response: i64,
+    /// Number of the next event.
+    pub(crate) next: u64,
+}
+
+/// Another host that shares the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherHost {
+    /// Its name in leases.
+    pub name: String,
+    /// What it says of itself, in the caller's format.
+    pub settings: String,
+}
+
+/// What came of asking a host to end the reasoning of a response that it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningOutcome {
+    /// Its reasoning ends.
+    Ends,
+    /// It isn't reasoning.
+    NotReasoning,
+    /// Its reasoning can't be ended.
+    NotEndable,
 }
 
 /// A stored conversation.

@@ -5,6 +5,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::LazyLock;
 
+/// The name of the machine, for messages.
+pub fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// The name for commands in messages: `sluice` if the binary was called so, else `host`.
 pub fn name() -> &'static str {
     static NAME: LazyLock<&str> = LazyLock::new(|| named(std::env::args_os().next().as_deref()));

@@ -58,10 +58,11 @@ class Hosts:
         self.database = f"clients_{os.getpid()}_{time.monotonic_ns()}"
         _psql(f"CREATE DATABASE {self.database}")
         url = os.environ["SLUICE_TEST_POSTGRES"].rsplit("/", 1)[0] + "/" + self.database
-        self.hosts = [Server(*arguments, "--store", url) for _ in range(2)]
+        self.folder = tempfile.TemporaryDirectory()
+        key = str(pathlib.Path(self.folder.name) / "seal.key")
+        self.hosts = [Server(*arguments, "--store", url, "--seal-key", key) for _ in range(2)]
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
             port = free.getsockname()[1]
-        self.folder = tempfile.TemporaryDirectory()
         addresses = [host.address.removeprefix("http://") for host in self.hosts]
         servers = "\n".join(f"    server host{number} {address}" for number, address in enumerate(addresses))
         config = pathlib.Path(self.folder.name) / "haproxy.cfg"

@@ -1,10 +1,12 @@
 //! Reasoning that ends at its budget, or when its client asks for that, on engines that know of neither: the server sends the prompt again, with
 //! the thoughts that were told and their end behind it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::client::{answered, get, post};
+use store::{Options, Sqlite};
+use tests::client::{answered, get, json_request, open, post};
 use tests::fake_engine::{Action, FakeEngine, done, event, head, ids, refusal};
 use tests::server::{Setup, TestServer};
 use tests::socket::{self, Socket};
@@ -125,16 +127,47 @@ async fn a_client_ends_the_reasoning_of_such_an_engine() {
         vec![Action::Send(head()), Action::Paced(events.collect(), Duration::from_millis(5))]
     })
     .await;
-    let server = server_for(&engine.url()).await;
-    let body = json!({ "model": "qwen3-tiny", "input": "Hi", "background": true });
-    let queued = answered(server.address, "/v1/responses", &body).await;
+    // Each of two servers that share a store is asked to end what this one or the other one runs.
+    let store = Sqlite::memory(&Options { host: "here".to_owned(), ..Options::default() }).expect("memory");
+    let beside = Arc::new(store.beside("there"));
+    let sharing = async |store| start(&engine.url(), |setup| setup.store = Some(store)).await;
+    let servers = [sharing(Arc::new(store)).await, sharing(beside).await];
+    for (runs, asked) in [(0, 0), (0, 1), (1, 0)] {
+        let body = json!({ "model": "qwen3-tiny", "input": "Hi", "stream": true });
+        let request = json_request("/v1/responses", body.to_string());
+        let mut answer = open(servers[runs].address, request).await;
+        let first = answer.next().await.expect("an event");
+        let first = String::from_utf8(first.to_vec()).expect("text");
+        let (_, id) = first.split_once(r#""id":"resp_"#).expect("an id");
+        let path = format!("/v1/responses/resp_{}", id.split_once('"').expect("its end").0);
+        let end = format!("{path}/end_reasoning");
+        let asks = async || post(servers[asked].address, &end, &Value::Null).await;
+        eventually("it thinks", async || asks().await.status == 200).await;
+        while answer.next().await.is_some() {}
+        let response = get(servers[asked].address, &path).await.json();
+        assert_eq!(
+            (&response["status"], types(&response)),
+            (&json!("completed"), vec!["reasoning", "message"])
+        );
+        let refused = asks().await;
+        assert_eq!(
+            (refused.status.as_u16(), &refused.json()["error"]["code"]),
+            (409, &json!("response_not_reasoning"))
+        );
+    }
+    let background = json!({ "model": "qwen3-tiny", "input": "Hi", "background": true });
+    let queued = answered(servers[0].address, "/v1/responses", &background).await;
     let path = format!("/v1/responses/{}", queued["id"].as_str().expect("an id"));
     let end = format!("{path}/end_reasoning");
-    eventually("it thinks", async || post(server.address, &end, &Value::Null).await.status == 200).await;
-    let events = get(server.address, &format!("{path}?stream=true")).await.events();
-    let response = &events.last().expect("an end")["response"];
-    assert_eq!((&response["status"], types(response)), (&json!("completed"), vec!["reasoning", "message"]));
-    server.stop().await;
+    eventually("it thinks", async || post(servers[1].address, &end, &Value::Null).await.status == 200).await;
+    // Whichever runs it, both tell its events to the end.
+    let stream = format!("{path}?stream=true&include_obfuscation=false");
+    let (here, there) = tokio::join!(get(servers[0].address, &stream), get(servers[1].address, &stream));
+    assert_eq!(here.events(), there.events());
+    assert_eq!(types(&here.events().last().expect("an end")["response"]), ["reasoning", "message"]);
+    for server in servers {
+        server.stop().await;
+    }
 }
 
 /// A model that opens its reasoning again behind each end, and engines that refuse what follows or never begin

@@ -17,10 +17,14 @@ struct Hosts {
 }
 
 fn start(database: &Database) -> ServerProcess {
+    start_with(&database.arguments())
+}
+
+fn start_with(arguments: &[String]) -> ServerProcess {
     let mut rules = rules();
     let for_ever = json!({ "when": { "last_user_contains": "for ever" }, "text": "Once", "finish": "hang" });
     rules.as_array_mut().unwrap().insert(0, for_ever);
-    ServerProcess::start(&rules, &["--store", &database.url()])
+    ServerProcess::start(&rules, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 impl Hosts {
@@ -153,6 +157,38 @@ async fn host_that_stalled_writes_nothing_behind_the_one_that_took_over() {
         assert_eq!(get(host.address, &stream).await.events(), log);
         assert_eq!(get(host.address, &path).await.json(), log.last().unwrap()["response"]);
     }
+}
+
+/// A server that seals with a key of its own isn't let in beside one that lives; after a crash it waits until
+/// that one can't be there any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn server_with_another_seal_key_is_refused_while_the_other_one_is_there() {
+    let Some(database) = Database::new() else { return };
+    let other_key = tempfile::tempdir().unwrap();
+    let mut arguments = database.arguments();
+    arguments[3] = other_key.path().join("seal.key").display().to_string();
+    let lives = start(&database);
+    let refused = std::process::Command::new(tests::process::binary())
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .args(&arguments)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let last = said.lines().last().unwrap();
+    let expected = format!("(process {}) shares this store and has other keys", lives.id());
+    assert!(last.contains("--seal-key: ") && last.contains(&expected), "{said}");
+    // Bounds that differ are said, and each evicts by its own.
+    let bounds = [&database.arguments()[..], &["--store-days".to_owned(), "7".to_owned()]].concat();
+    let unlike = start_with(&bounds);
+    eventually("it is said", async || unlike.log().contains("--store-days 7 here, 30 there")).await;
+    drop((lives, unlike));
+    let after_the_crash = start_with(&arguments);
+    let waited = "waiting whether it is still there";
+    assert!(after_the_crash.log().contains(waited), "{}", after_the_crash.log());
+    after_the_crash.stop();
+    let next = start(&database);
+    assert!(!next.log().contains(waited), "one that ends well is gone at once");
 }
 
 /// Refuses all new responses, as a full disk does.

@@ -37,8 +37,7 @@ pub fn refusal(why: NotStopped) -> ApiError {
     let (code, message) = match why {
         NotStopped::NotReasoning => (
             "response_not_reasoning",
-            "The response isn't reasoning: it has not begun to, has ended its reasoning, or runs elsewhere."
-                .to_owned(),
+            "The response isn't reasoning: it hasn't begun to, or has ended its reasoning.".to_owned(),
         ),
         NotStopped::Unsupported => ("reasoning_not_endable", format!("The response goes on: {why}.")),
     };

@@ -83,6 +83,11 @@ impl Seal {
         Self { keys: Arc::clone(&self.keys), owner: owner.clone() }
     }
 
+    /// Ids of the keys, which reveal nothing of them: the first one seals.
+    pub fn key_ids(&self) -> Vec<String> {
+        self.keys.iter().map(|key| URL_SAFE_NO_PAD.encode(key.id)).collect()
+    }
+
     /// A seal with a random key, which only this process has.
     ///
     /// # Panics

@@ -11,6 +11,8 @@ use crate::accept::access::Access;
 use crate::accept::capacity::Capacity;
 use crate::answer::Taps;
 use crate::limits::ServerLimits;
+use crate::state::Presence;
+use crate::state::elsewhere::Elsewhere;
 use crate::state::read_places::{self, READS};
 use crate::state::running::Running;
 use crate::traces::TraceExporter;
@@ -58,6 +60,10 @@ pub struct AppState {
     pub(crate) parsing: Semaphore,
     /// Stored responses that run in this process.
     pub(crate) running: Running,
+    /// Those who wait for what other servers write to the store.
+    pub(crate) elsewhere: Elsewhere,
+    /// This server among those that share the store.
+    pub(crate) presence: Option<Presence>,
     /// Told when a response was stored that waits to run.
     pub(crate) queued: Notify,
     /// Where spans of answers are sent.
@@ -111,6 +117,8 @@ impl App {
             taps: None,
             parsing: Semaphore::new(1),
             running: Running::default(),
+            elsewhere: Elsewhere::default(),
+            presence: None,
             queued: Notify::new(),
             traces: None,
             stopping: CancellationToken::new(),
@@ -126,6 +134,13 @@ impl App {
         let Some(state) = Arc::into_inner(self.0) else { unreachable!("nobody else has it yet") };
         let taps = (inspects || records.is_some()).then(Taps::default);
         Self(Arc::new(AppState { records, taps, ..state }))
+    }
+
+    /// The app, which has not been used yet, as one that is present among those that share its store.
+    #[must_use]
+    pub fn present(self, presence: Option<Presence>) -> Self {
+        let Some(state) = Arc::into_inner(self.0) else { unreachable!("nobody else has it yet") };
+        Self(Arc::new(AppState { presence, ..state }))
     }
 
     /// Whether answers can be looked into.

@@ -13,8 +13,8 @@ use crate::accept::capacity::ConnectionPlace;
 use crate::accept::tls::Tls;
 use crate::page::InspectorLink;
 use crate::state::background::run_claimed;
-use crate::state::store_upkeep;
 use crate::state::upkeep::upkeep;
+use crate::state::{elsewhere, store_upkeep};
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -78,6 +78,7 @@ impl Server {
         let mut keepers = JoinSet::new();
         keepers.spawn(upkeep(app.clone()));
         keepers.spawn(run_claimed(app.clone()));
+        keepers.spawn(elsewhere::look(app.clone()));
         if let Some(traces) = app.traces.clone() {
             keepers.spawn(traces.run());
         }
@@ -106,6 +107,10 @@ impl Server {
             traces.flush().await;
         }
         keepers.shutdown().await;
+        if let Some(store) = &app.store {
+            // Another one finds out by itself.
+            let _ = store.leave().await;
+        }
     }
 }
 

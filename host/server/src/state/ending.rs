@@ -122,7 +122,7 @@ async fn add_events(
     loop {
         let after = log.events().checked_sub(1);
         match store.events_after(owner, id, after).await? {
-            Events::Log { chunk, end } => {
+            Events::Log { chunk, end, .. } => {
                 let before = log.bytes();
                 budget.run(|| log.add(&chunk.events));
                 budget.pay(log.bytes() - before)?;

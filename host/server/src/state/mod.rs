@@ -6,8 +6,10 @@
 //! lease; whoever loses the lease stops.
 
 pub(crate) mod background;
+pub(crate) mod elsewhere;
 pub(crate) mod ending;
 pub(crate) mod keeping;
+mod presence;
 pub(crate) mod queue;
 pub(crate) mod read_places;
 pub(crate) mod reads;
@@ -19,3 +21,5 @@ pub(crate) mod store_error;
 pub(crate) mod store_upkeep;
 pub(crate) mod threads;
 pub(crate) mod upkeep;
+
+pub use presence::Presence;

@@ -138,6 +138,11 @@ impl Running {
         lock(&self.0.unstored).remove(id);
     }
 
+    /// Whether nothing runs.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.0.entries).is_empty()
+    }
+
     /// Leases of all.
     pub(crate) fn leases(&self) -> Vec<Lease> {
         lock(&self.0.entries).values().map(|entry| entry.lease.clone()).collect()

@@ -25,6 +25,9 @@ pub(crate) async fn upkeep(app: App) {
     let Some(store) = app.store.clone() else { return };
     loop {
         renew(&app, &store).await;
+        if let Some(presence) = &app.presence {
+            presence.keep(&*store).await;
+        }
         sweep(&app.running, &store).await;
         // Hosts that share a store sweep at different times.
         let jitter = Duration::from_millis(random::seed() % 1000);

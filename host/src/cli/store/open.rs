@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use api::seal::Seal;
+use server::state::Presence;
 use store::{
     Bounds, OpenCause, OpenError, Options, Postgres, PostgresOptions, Sqlite, Store, Synchronous, TimeSource,
 };
@@ -64,8 +66,9 @@ pub(in crate::cli) struct StoreArguments {
     store: Option<Place>,
     /// What is stored in a file outlives at once: `normal`: the end of the process, at any moment;
     /// `full`: the loss of power, too, for which each commit waits for the disk.
-    #[arg(long, value_parser = synchronous(), default_value = "normal")]
-    store_sync: Synchronous,
+    /// [default: normal].
+    #[arg(long, value_parser = synchronous())]
+    store_sync: Option<Synchronous>,
     #[command(flatten)]
     database: DatabaseArguments,
     /// Connections to the Postgres database.
@@ -155,6 +158,11 @@ impl StoreArguments {
     /// it may be what its owner looks for.
     pub(in crate::cli) fn open(&self) -> anyhow::Result<Opened> {
         match &self.store {
+            Some(Place::Postgres(_) | Place::Memory | Place::Nowhere) if self.store_sync.is_some() => {
+                bail!(
+                    "--store-sync is for a file: leave it out (Postgres waits for its disk by its own setting `synchronous_commit`)"
+                )
+            }
             Some(Place::Nowhere) => return Ok((None, "none: nothing is kept".to_owned())),
             Some(Place::Memory) => return self.memory(),
             Some(Place::Sqlite(file)) => return self.sqlite(file).context("--store"),
@@ -177,6 +185,14 @@ impl StoreArguments {
             }
             Ok(opened) => Ok(opened),
         }
+    }
+
+    /// Enters the open store beside the other servers that share it.
+    ///
+    /// # Errors
+    /// Another one has other keys that seal.
+    pub(in crate::cli) async fn enter(&self, store: &dyn Store, seal: &Seal) -> anyhow::Result<Presence> {
+        Presence::enter(store, seal, &self.limits.0).await.map_err(anyhow::Error::msg)
     }
 
     fn sqlite(&self, file: &Path) -> Result<Opened, OpenError> {
@@ -202,7 +218,12 @@ impl StoreArguments {
     }
 
     fn options(&self, bounds: Bounds) -> Options {
-        Options { host: host_name(), bounds, synchronous: self.store_sync, ..Options::default() }
+        Options {
+            host: host_name(),
+            bounds,
+            synchronous: self.store_sync.unwrap_or_default(),
+            ..Options::default()
+        }
     }
 }
 

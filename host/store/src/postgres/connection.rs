@@ -246,6 +246,9 @@ fn said(error: &Error) -> String {
         let _ = write!(said, ": {error}");
         cause = error.source();
     }
+    if said.ends_with("password missing") {
+        said.push_str(" (give it as PGPASSWORD, or by --store-password-file)");
+    }
     said
 }
 

@@ -16,7 +16,8 @@ use crate::{Bounds, Evicted, OpenCause, OpenError, SchemaVersions, StoreError, T
 /// Migration N brings a schema N-1 to schema N, and says in table `schema` since which version its
 /// statements are good: what a version before it reads and writes may go in a later one only. A released
 /// one is never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/001.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("../../migrations/postgres/001.sql"), include_str!("../../migrations/postgres/002.sql")];
 /// The oldest version whose statements the tables still serve.
 const READABLE_SINCE: usize = 1;
 

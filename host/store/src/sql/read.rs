@@ -7,8 +7,8 @@ use super::session::Session;
 use crate::bounds::millis;
 use crate::chunk::unpack;
 use crate::{
-    Budget, Chunk, EndedResponse, Events, Items, Order, Owner, Page, Response, Result, Side, State,
-    StoreError, StoredItem,
+    Budget, Chunk, EndedResponse, Events, Items, LogPosition, Order, Owner, Page, Response, Result, Side,
+    State, StoreError, StoredItem,
 };
 
 /// Raw bytes of events after which a call returns: a follower that reads nothing holds as much.
@@ -208,7 +208,8 @@ pub(crate) fn events_after(s: &Session, owner: &Owner, id: &str, after: Option<u
         events.extend(chunk.into_iter().skip(skip));
     }
     let end = row.ended.is_some() && start + events.len() as u64 == row.events;
-    Ok(Events::Log { chunk: Chunk { first: start, events }, end })
+    let position = LogPosition { response: row.key, next: start + events.len() as u64 };
+    Ok(Events::Log { chunk: Chunk { first: start, events }, end, position })
 }
 
 fn gap(number: u64) -> StoreError {

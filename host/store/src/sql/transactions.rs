@@ -2,12 +2,15 @@
 
 use super::evict::Debt;
 use super::session::Session;
-use super::{background, check, completions, context, conversations, evict, named, read, responses};
+use super::{
+    background, check, completions, context, conversations, evict, hosts, named, read, reasoning, responses,
+};
 use crate::chunk::{Packed, pack};
 use crate::{
     Budget, Chunk, Claimed, Completion, CompletionTag, Completions, ContextItem, End, Events, Evicted,
-    ExportedRecord, Finished, Items, Lease, Link, Needs, NewCompletion, NewResponse, Owner, Page, Purge,
-    Reply, Response, Result, Served, Stats, Store, StoreError, StoredConversation, StoredItem, Swept,
+    ExportedRecord, Finished, Items, Lease, Link, LogPosition, Needs, NewCompletion, NewResponse, OtherHost,
+    Owner, Page, Purge, ReasoningOutcome, Reply, Response, Result, Served, Stats, Store, StoreError,
+    StoredConversation, StoredItem, Swept,
 };
 
 /// What a call changes, and so whom it keeps out.
@@ -316,6 +319,38 @@ impl<S: Tables> Store for S {
 
     fn evict(&self) -> Reply<Evicted> {
         write(self, Scope::Row, evict::evict)
+    }
+
+    fn enter(&self, settings: &str) -> Reply<Vec<OtherHost>> {
+        let settings = settings.to_owned();
+        write(self, Scope::Row, move |s| hosts::enter(s, &settings))
+    }
+
+    fn leave(&self) -> Reply<()> {
+        write(self, Scope::Row, hosts::leave)
+    }
+
+    fn grown(&self, logs: Vec<LogPosition>) -> Reply<Vec<LogPosition>> {
+        read(self, move |s| hosts::grown(s, &logs))
+    }
+
+    fn ask_end_of_reasoning(&self, owner: &Owner, id: &str) -> Reply<bool> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        write(self, Scope::Row, move |s| reasoning::ask(s, &owner, &id))
+    }
+
+    fn asked_ends_of_reasoning(&self) -> Reply<Vec<(Owner, String)>> {
+        read(self, reasoning::asked)
+    }
+
+    fn answer_end_of_reasoning(&self, owner: &Owner, id: &str, outcome: ReasoningOutcome) -> Reply<()> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        write(self, Scope::Row, move |s| reasoning::answer(s, &owner, &id, outcome))
+    }
+
+    fn end_of_reasoning(&self, owner: &Owner, id: &str) -> Reply<Option<ReasoningOutcome>> {
+        let (owner, id) = (owner.clone(), id.to_owned());
+        read(self, move |s| reasoning::outcome(s, &owner, &id))
     }
 
     fn stats(&self) -> Reply<Stats> {

@@ -14,11 +14,12 @@ use crate::clock::Moment;
 use crate::{OpenCause, OpenError, SchemaVersions};
 
 /// Migration N brings a database of schema N-1 to schema N. A released one is never edited.
-pub(crate) const MIGRATIONS: [&str; 4] = [
+pub(crate) const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/sqlite/001.sql"),
     include_str!("../../migrations/sqlite/002.sql"),
     include_str!("../../migrations/sqlite/003.sql"),
     include_str!("../../migrations/sqlite/004.sql"),
+    include_str!("../../migrations/sqlite/005.sql"),
 ];
 
 /// Marks a file as ours: "Slui".
@@ -135,7 +136,7 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<usize> {
     Ok(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// Brings the database to the newest schema and ends all leases, in one transaction that keeps
+/// Brings the database to the newest schema, ends all leases and forgets all hosts, in one transaction that keeps
 /// everybody else out.
 fn migrate(connection: &Connection, now: Moment) -> rusqlite::Result<Result<SchemaVersions, String>> {
     connection.execute_batch("BEGIN EXCLUSIVE")?;
@@ -152,6 +153,7 @@ fn migrate(connection: &Connection, now: Moment) -> rusqlite::Result<Result<Sche
     // this one or the next may serve.
     connection.execute("UPDATE response SET lease = 0 WHERE ended IS NULL AND lease > 0", [])?;
     connection.execute("UPDATE served SET seen = ?", [now.passed])?;
+    connection.execute("DELETE FROM host", [])?;
     connection.execute_batch("COMMIT")?;
     Ok(Ok(SchemaVersions { before, now: MIGRATIONS.len() }))
 }

@@ -104,7 +104,8 @@ fn collect(thread: &Connected) -> bool {
 pub(crate) fn read(queue: &Queue<Arc<str>>, thread: &Connected) {
     let _close = CloseOnDrop(queue);
     loop {
-        let Some(Queued { mut call, .. }) = queue.take(1).pop_front() else { return };
+        let Some(Queued { kind: host, mut call }) = queue.take(1).pop_front() else { return };
+        thread.session.host.replace(host);
         let begun = thread.begin("BEGIN");
         if begun.is_ok() {
             // The call has its error.

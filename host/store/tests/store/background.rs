@@ -13,9 +13,8 @@ use crate::kit::{Kit, chunk, each, end, needs, new, served};
 async fn follow(kit: &Kit, id: &str, mut after: Option<u64>) -> (Vec<String>, bool) {
     let mut all = Vec::new();
     loop {
-        let Events::Log { chunk, end } = kit.store.events_after(&kit.owner, id, after).await.unwrap() else {
-            panic!()
-        };
+        let events = kit.store.events_after(&kit.owner, id, after).await.unwrap();
+        let Events::Log { chunk, end, .. } = events else { panic!() };
         let got = chunk.events.len() as u64;
         all.extend(chunk.events.into_iter().map(|event| String::from_utf8(event).unwrap()));
         if end || got == 0 {

@@ -100,7 +100,9 @@ async fn clock_jump_and_return_before_eviction_lose_nothing() {
             assert_eq!(kit.store.evict().await, Ok(Evicted::default()));
             assert!(kit.store.response(&kit.owner, "a", Budget::default()).await.is_ok());
             let events = kit.store.events_after(&kit.owner, "b", None).await;
-            assert_eq!(events, Ok(Events::Log { chunk: chunk(0, 3), end: true }));
+            assert!(
+                matches!(events, Ok(Events::Log { chunk: events, end: true, .. }) if events == chunk(0, 3))
+            );
         }
     })
     .await;

@@ -184,7 +184,7 @@ async fn read_fixture(store: &Sqlite, schema: usize) {
     assert_eq!(context(parent("b")).await.len(), 4);
     assert_eq!(context(conversation("v")).await.len(), 3);
     let events = store.events_after(&alice, "d", None).await.unwrap();
-    assert_eq!(events, Events::Log { chunk: chunk(0, 12), end: true });
+    assert!(matches!(events, Events::Log { chunk: events, end: true, .. } if events == chunk(0, 12)));
     let (mut records, mut after) = (Vec::new(), 0);
     while let Some((number, record)) = store.export(None, after).await.unwrap() {
         after = number;

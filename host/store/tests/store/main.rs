@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 mod background;
+mod between;
 mod bounds;
 mod clock;
 mod completions;

@@ -268,7 +268,8 @@ impl Program<'_> {
         assert_eq!(ended, expected.ended.map(end));
         match model.log(index).filter(|_| expected.background) {
             Some(count) => {
-                assert_eq!(log, Events::Log { chunk: chunk(0, count), end: expected.ended.is_some() });
+                let Events::Log { chunk: events, end, .. } = log else { panic!("{log:?}") };
+                assert_eq!((events, end), (chunk(0, count), expected.ended.is_some()));
             }
             None if expected.background => assert_eq!(log, Events::Expired),
             None => assert_eq!(log, Events::Unlogged),

@@ -28,11 +28,11 @@ const MOST: u64 = 3000;
 const KILLS_OF_A_STORE: u64 = 10;
 
 fn start(file: &Path) -> ServerProcess {
-    start_on(&format!("sqlite:{}", file.display()))
+    start_with(&["--store".to_owned(), format!("sqlite:{}", file.display())])
 }
 
-fn start_on(store: &str) -> ServerProcess {
-    ServerProcess::start(&rules(), &["--store", store])
+fn start_with(arguments: &[String]) -> ServerProcess {
+    ServerProcess::start(&rules(), &arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn kills(otherwise: u64) -> u64 {
@@ -72,9 +72,9 @@ async fn what_clients_were_told_outlives_each_of_the_hosts() {
     let Some(database) = Database::new() else { return };
     let mut random = SplitMix64::new(std::process::id().into());
     let mut tally = Tally::default();
-    let mut left = start_on(&database.url());
+    let mut left = start_with(&database.arguments());
     for _ in 0..kills(2).div_ceil(2) {
-        let server = std::mem::replace(&mut left, start_on(&database.url()));
+        let server = std::mem::replace(&mut left, start_with(&database.arguments()));
         // Enough that some were told of an end.
         let told = killed_under_load(server, MOST / 2 + random.draw() % MOST, &mut random).await;
         for (id, told) in &told {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
-use store::{Chunk, Events, Owner};
+use store::{Chunk, Events, LogPosition, Owner};
 use tokio::time::timeout;
 
 use crate::accept::app::App;
 use crate::answer::{LogWriter, Policy, SseBody, StoreProgress, event_log};
 use crate::http::connection::Disconnect;
 use crate::http::event_stream::event_stream;
+use crate::state::elsewhere::LOOK;
 use crate::state::running::Handle;
 use crate::state::store_error::{refusal, store};
 use accounts::{Account, Principal};
@@ -23,8 +24,6 @@ use api::frames::Frames;
 use api::responses::stored::push;
 use api::responses::{Ending, FoldedLog};
 
-/// Shortest and longest time between two looks for events of a response that runs elsewhere.
-const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 /// Time that the last events of a response may take to come, once its log can't be read or the
 /// server must end.
 const LAST: Duration = Duration::from_secs(1);
@@ -105,7 +104,6 @@ impl Follower {
 
     async fn copy(&mut self, log: &LogWriter) -> Result<(), ApiError> {
         let store = Arc::clone(store(&self.app)?);
-        let mut wait = LOOK.0;
         loop {
             if !log.has_room() && timeout(self.app.limits.http.slow_reader, log.room()).await.is_err() {
                 tracing::info!("a client that follows a stored response reads nothing: disconnected");
@@ -123,7 +121,7 @@ impl Follower {
             self.handle.iter_mut().for_each(|handle| handle.progress.mark_unchanged());
             let unstored = self.unstored();
             let events = store.events_after(owner, id, self.after).await.map_err(refusal)?;
-            let Events::Log { chunk, end } = events else { return Err(no_log()) };
+            let Events::Log { chunk, end, position } = events else { return Err(no_log()) };
             let came = !chunk.events.is_empty();
             let mut buffer = EventBuffer::new();
             self.push(&chunk.events, &mut buffer);
@@ -133,14 +131,12 @@ impl Follower {
             }
             if came {
                 log.append(&mut buffer);
-                wait = LOOK.0;
                 continue;
             }
             if unstored.is_some() {
                 return Err(ApiError::turn(&not_stored()));
             }
-            self.pause(runs, wait).await;
-            wait = (wait * 2).min(LOOK.1);
+            self.pause(runs, position).await;
         }
     }
 
@@ -182,14 +178,14 @@ impl Follower {
         self.after = next.checked_sub(1);
     }
 
-    /// Waits for further events of a response that `runs` here, or for a while.
-    async fn pause(&mut self, runs: bool, wait: Duration) {
+    /// Waits for further events behind `position`, of a response that `runs` here or elsewhere.
+    async fn pause(&mut self, runs: bool, position: LogPosition) {
         match self.handle.as_mut().filter(|_| runs) {
             // Its end closes the watch, and is read next.
             Some(handle) => {
                 let _ = timeout(LOOK.1, handle.progress.changed()).await;
             }
-            None => tokio::time::sleep(wait).await,
+            None => self.app.elsewhere.grown(position).await,
         }
     }
 }

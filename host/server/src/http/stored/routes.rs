@@ -12,16 +12,15 @@ use crate::http::asker::Asker;
 use crate::http::held_body::held_json;
 use crate::http::path::{Named, named};
 use crate::http::stored::follow::{Followed, follow};
-use crate::state::ending;
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::store_error::{refusal, store};
+use crate::state::{elsewhere, ending};
 use accounts::Account;
 use api::deleted::Deletion;
 use api::error::ApiError;
 use api::list;
 use api::responses::end_reasoning;
 use api::responses::stored::{self, WantedEvents};
-use model::{NotStopped, ReasoningStop};
 
 /// How long a cancelled response that runs here may take to end before it is ended from outside.
 const ENDING: Duration = Duration::from_secs(10);
@@ -117,9 +116,7 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
 /// step.
 pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let id = named(id)?;
-    let handle = app.running.find(&asker.owner(), &id);
-    let reasoning = handle.as_ref().and_then(|handle| handle.reasoning.get());
-    let stopped = reasoning.map_or(Err(NotStopped::NotReasoning), ReasoningStop::ask);
+    let stopped = elsewhere::end_reasoning(&app, &**store(&app)?, &asker.owner(), &id).await?;
     let (mut response, account) = read_with_output(&app, &asker, &id).await?;
     stopped.map_err(end_reasoning::refusal)?;
     if response.state == ResponseState::Queued {
