@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
 use store::{
     Bounds, Budget, Chunk, End, Events, Lease, Link, Needs, NewResponse, Options, Owner, Postgres,
     PostgresOptions, Served, Sqlite, Status, Store, StoredItem, Synchronous, TimeSource,
@@ -50,6 +51,7 @@ fn main() {
                 commits(place, writers, Duration::from_secs(1)).await;
             }
             appends(place).await;
+            takeover(place).await;
         }
         log(&places[0]).await;
         chain(&places[0]).await;
@@ -62,11 +64,15 @@ struct Opened {
     _folder: Option<tempfile::TempDir>,
 }
 
+/// Opens a store in which all streams are claimed.
 fn open(place: &Place) -> Opened {
+    open_with(place, Bounds { running: 1000, ..Bounds::default() })
+}
+
+fn open_with(place: &Place, bounds: Bounds) -> Opened {
     match place {
         Place::File(folder, synchronous) => {
             let folder = tempfile::tempdir_in(folder).unwrap();
-            let bounds = Bounds { running: 1000, ..Bounds::default() };
             let options =
                 Options { host: "figures".into(), bounds, synchronous: *synchronous, ..Options::default() };
             let store = Sqlite::open(&folder.path().join("state.db"), &options).unwrap();
@@ -77,8 +83,7 @@ fn open(place: &Place) -> Opened {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let options = PostgresOptions {
                 host: "figures".into(),
-                // All streams are claimed.
-                bounds: Bounds { running: 1000, ..Bounds::default() },
+                bounds,
                 clock: TimeSource::default(),
                 schema: format!("figures {} {number}", std::process::id()),
                 password: std::env::var("PGPASSWORD").ok(),
@@ -169,6 +174,51 @@ async fn appends(place: &Place) {
         leases.len(),
         f64::from(u32::try_from(appended).unwrap()) / start.elapsed().as_secs_f64()
     );
+}
+
+/// A thousand background responses of fifty owners that run with a log each: the question whether any has
+/// grown, and their ends by another host once their leases have ended.
+async fn takeover(place: &Place) {
+    const LEASE: Duration = Duration::from_secs(10);
+    let opened = open_with(place, Bounds { lease: LEASE, ..Bounds::default() });
+    let store = &*opened.store;
+    let (needs, served) = served();
+    let mut positions = Vec::new();
+    for number in 0..1000 {
+        let (owner, id) = (Owner::new(&format!("owner {}", number % 50)), format!("resp_{number}"));
+        store.enqueue(&owner, &needs, new(id.clone(), Link::Alone), vec![]).await.unwrap();
+        let lease = store.claim(&served).await.unwrap().unwrap().lease;
+        let events = (0..64).map(event).collect();
+        store.append(&lease, Chunk { first: 0, events }).await.unwrap();
+        let events = store.events_after(&owner, &id, Some(63)).await.unwrap();
+        let Events::Log { position, .. } = events else { panic!("no log") };
+        positions.push(position);
+    }
+    let mut times = Vec::new();
+    for _ in 0..100 {
+        let start = Instant::now();
+        assert!(store.grown(positions.clone()).await.unwrap().is_empty());
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    println!(
+        "{place}, 1000 followers: one question for all takes {:.2} ms (median)",
+        times[50].as_secs_f64() * 1e3
+    );
+    tokio::time::sleep(LEASE).await;
+    let (start, mut ended) = (Instant::now(), 0);
+    while ended < 1000 {
+        let swept = store.sweep().await.unwrap();
+        ended += swept.len();
+        let ends = swept.into_iter().map(|swept| async move {
+            let (owner, id) = (swept.lease.owner().clone(), swept.lease.id().to_owned());
+            store.response(&owner, &id, Budget::default()).await.unwrap();
+            store.events_after(&owner, &id, None).await.unwrap();
+            finish(store, swept.lease, Some(Chunk { first: 64, events: vec![event(64)] })).await;
+        });
+        futures_util::stream::iter(ends).for_each_concurrent(8, |end| end).await;
+    }
+    println!("{place}, 1000 responses of a lost host: ended in {:.1} s", start.elapsed().as_secs_f64());
 }
 
 fn served() -> (Needs, Served) {
