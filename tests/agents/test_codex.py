@@ -4,9 +4,12 @@ import os
 import pathlib
 import re
 import subprocess
+import threading
+import time
 
 import models
 import pytest
+from hosts import Hosts, missing
 from proxy import Proxy
 from server import Server
 
@@ -180,3 +183,42 @@ def test_an_answer_has_the_schema_that_codex_was_given(unread, codex, tmp_path, 
     assert set(answer) == {"state", "files", "checks"}
     assert answer["state"] in ("done", "failed") and answer["checks"] in range(100)
     assert 1 <= len(answer["files"]) <= 3 and set(answer["files"]) <= {"a.txt", "b.txt"}
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """Two servers that share a database, behind a balancer; their answers come slowly enough to be broken off."""
+    if why := missing():
+        pytest.skip(why)
+    script = json.loads((HERE / "transcripts/qwen3.json").read_text())
+    script["rules"] = [{**rule, "pace_ms": 20} for rule in script["rules"]]
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    hosts = Hosts("--model", str(models.make("qwen3", tmp_path / "models")), "--engine", f"replay:{tmp_path}/script.json")
+    yield hosts
+    hosts.stop()
+
+
+def kill_the_one_that_answers(hosts, proxy, said, metric):
+    """Kills the server that has said this to the agent, once it has."""
+    while not any(said in exchange.answer for exchange in list(proxy.exchanges)):
+        time.sleep(0.001)
+    [answering] = [number for number, host in enumerate(hosts.hosts) if host.metric(metric) > 0]
+    hosts.kill(answering)
+
+
+@pytest.mark.parametrize("transport", [[], SOCKET], ids=["http", "socket"])
+@pytest.mark.parametrize("model", ["qwen3"])
+def test_a_server_that_is_killed_costs_a_turn_nothing(hosts, codex, transport, model):
+    proxy = Proxy(hosts.address)
+    metric = "sluice_websockets" if transport else "sluice_streams"
+    said = b"I write"
+    killer = threading.Thread(target=kill_the_one_that_answers, args=(hosts, proxy, said, metric), daemon=True)
+    killer.start()
+    shown, work = codex(proxy, "Make greeting.txt with the shell.", *transport)
+    killer.join(10)
+    assert len(hosts.hosts) == 1, "one was killed"
+    assert (work / "greeting.txt").read_text() == "hello\n"
+    assert of("agent_message", shown)[-1]["text"] == "greeting.txt is there."
+    broken = [exchange for exchange in proxy.exchanges if said in exchange.answer and b"response.completed" not in exchange.answer]
+    assert len(broken) == 1, [exchange.answer[-200:] for exchange in proxy.exchanges]
+    proxy.stop()

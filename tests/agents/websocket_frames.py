@@ -1,4 +1,6 @@
 """Frames of a WebSocket (RFC 6455, section 5.2) as they pass by, for the proxy."""
+import contextlib
+import socket
 import struct
 
 TEXT = 1
@@ -20,6 +22,9 @@ def pass_on(source, target, heard, has_head):
         except OSError:  # it is gone
             break
     for end in (source, target):
+        # A socket that is only closed stays open while another thread waits for it.
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
         end.close()
 
 
