@@ -77,6 +77,15 @@ impl ServerProcess {
         Self::start_replay(rules, arguments, LEVELS, Stderr::File)
     }
 
+    /// Starts another binary, such as an earlier version's.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start_binary(binary: &Path, rules: &Value, arguments: &[&str]) -> Self {
+        let (folder, engine) = replay(rules);
+        Self::start_in(Command::new(binary), folder, &engine, arguments, LEVELS, Stderr::File)
+    }
+
     /// Starts the same binary with a log of every level.
     ///
     /// # Panics

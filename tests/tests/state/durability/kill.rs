@@ -1,7 +1,8 @@
 //! What clients were told outlives the server: it is killed (SIGKILL) at random moments under fifty
 //! clients, and started again.
 //!
-//! `SLUICE_SERVER_KILLS` says how often.
+//! `SLUICE_SERVER_KILLS` says how often, and `SLUICE_EARLIER_HOST` names the binary of a version from which
+//! a database is taken over while it serves.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -89,6 +90,35 @@ async fn what_clients_were_told_outlives_each_of_the_hosts() {
     assert!(checked.as_ref().is_ok_and(|output| output.status.success()), "{checked:?}");
 }
 
+/// An earlier version serves while this one brings the database to its schema and serves beside it, and then
+/// is killed: no client was told anything that isn't there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_clients_were_told_outlives_an_upgrade() {
+    let Some(earlier) = std::env::var_os("SLUICE_EARLIER_HOST") else {
+        return eprintln!("skipped: SLUICE_EARLIER_HOST names no binary of an earlier version");
+    };
+    let Some(database) = Database::new() else { return };
+    let mut random = SplitMix64::new(std::process::id().into());
+    let arguments = database.arguments();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let old = ServerProcess::start_binary(earlier.as_ref(), &rules(), &arguments);
+    let of_the_old = Load::begin(&old, MOST, &mut random);
+    let new = tokio::task::block_in_place(|| start_with(&database.arguments()));
+    let of_the_new = Load::begin(&new, MOST, &mut random);
+    of_the_old.memory.enough.notified().await;
+    of_the_new.memory.enough.notified().await;
+    drop(old);
+    let mut tally = Tally::default();
+    let last = tokio::task::block_in_place(|| start_with(&database.arguments()));
+    let told = of_the_old.told().await;
+    drop(new);
+    for (id, told) in told.into_iter().chain(of_the_new.told().await) {
+        tally.add(&check(&last, &id, &told).await, &told);
+    }
+    println!("{tally:?}");
+    assert!(tally.told_of_the_end > 0 && tally.events > 0, "{tally:?}");
+}
+
 /// What the tests have seen.
 #[derive(Debug, Default)]
 struct Tally {
@@ -117,22 +147,41 @@ async fn killed_under_load(
     after: u64,
     random: &mut SplitMix64,
 ) -> Vec<(String, Told)> {
-    let memory = Arc::new(Memory::default());
-    let left = Arc::new(AtomicU64::new(after));
-    let mut clients = JoinSet::new();
-    for _ in 0..CLIENTS {
-        let client = Client {
-            address: server.address,
-            memory: Arc::clone(&memory),
-            random: SplitMix64::new(random.draw()),
-            left: Arc::clone(&left),
-        };
-        clients.spawn(client.run());
-    }
-    memory.enough.notified().await;
+    let load = Load::begin(&server, after, random);
+    load.memory.enough.notified().await;
     drop(server);
-    clients.join_all().await;
-    memory.told().drain().collect()
+    load.told().await
+}
+
+/// The clients of a server.
+struct Load {
+    memory: Arc<Memory>,
+    clients: JoinSet<()>,
+}
+
+impl Load {
+    /// Clients who have had `enough` once they were told so many things.
+    fn begin(server: &ServerProcess, enough: u64, random: &mut SplitMix64) -> Self {
+        let memory = Arc::new(Memory::default());
+        let left = Arc::new(AtomicU64::new(enough));
+        let mut clients = JoinSet::new();
+        for _ in 0..CLIENTS {
+            let client = Client {
+                address: server.address,
+                memory: Arc::clone(&memory),
+                random: SplitMix64::new(random.draw()),
+                left: Arc::clone(&left),
+            };
+            clients.spawn(client.run());
+        }
+        Self { memory, clients }
+    }
+
+    /// All that they were told, once their server is gone.
+    async fn told(self) -> Vec<(String, Told)> {
+        self.clients.join_all().await;
+        self.memory.told().drain().collect()
+    }
 }
 
 /// Checks a store that no server has open: what it promises holds, and no response that completed
