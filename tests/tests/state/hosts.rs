@@ -196,24 +196,37 @@ const FULL: &str = "CREATE FUNCTION sluice.full() RETURNS trigger LANGUAGE plpgs
      RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$; \
      CREATE TRIGGER full_disk BEFORE INSERT ON sluice.response EXECUTE FUNCTION sluice.full()";
 
+/// Lets nobody write who connects from then on, as a database does whose disk is nearly full, or everybody
+/// again.
+fn read_only(is_on: &str) -> String {
+    format!(
+        "BEGIN READ WRITE; DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = {is_on}', current_database()); END $$; COMMIT"
+    )
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn full_database_refuses_what_must_be_stored_and_nothing_else() {
+async fn database_that_cannot_write_refuses_what_must_be_stored_and_nothing_else() {
     let Some(database) = Database::new() else { return };
     let server = start(&database);
     let body = json!({ "model": "bench", "input": "short", "reasoning": { "effort": "none" } });
     let before = answered(server.address, "/v1/responses", &body).await;
-    database.run(FULL);
-    let refused = post(server.address, "/v1/responses", &body).await;
-    assert_eq!(
-        (refused.status.as_u16(), &refused.json()["error"]["code"]),
-        (503, &json!("store_unavailable"))
-    );
-    assert_eq!(get(server.address, &path(&before)).await.json(), before);
-    let mut unstored = body.clone();
-    unstored["store"] = false.into();
-    assert_eq!(answered(server.address, "/v1/responses", &unstored).await["status"], "completed");
-    database.run("DROP TRIGGER full_disk ON sluice.response");
-    assert_eq!(answered(server.address, "/v1/responses", &body).await["status"], "completed");
+    let mended = "DROP TRIGGER full_disk ON sluice.response".to_owned();
+    for (fault, mend) in [(FULL.to_owned(), mended), (read_only("on"), read_only("off"))] {
+        database.run(&fault);
+        database.run(CUT);
+        let refused = post(server.address, "/v1/responses", &body).await;
+        assert_eq!(
+            (refused.status.as_u16(), &refused.json()["error"]["code"]),
+            (503, &json!("store_unavailable"))
+        );
+        assert_eq!(get(server.address, &path(&before)).await.json(), before);
+        let mut unstored = body.clone();
+        unstored["store"] = false.into();
+        assert_eq!(answered(server.address, "/v1/responses", &unstored).await["status"], "completed");
+        database.run(&mend);
+        database.run(CUT);
+        assert_eq!(answered(server.address, "/v1/responses", &body).await["status"], "completed");
+    }
 }
 
 /// Ends all connections of servers.

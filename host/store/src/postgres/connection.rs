@@ -90,7 +90,8 @@ impl Connection {
         self.connect()?;
         let mode = match access {
             Access::Read => "ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write(_) => "ISOLATION LEVEL READ COMMITTED READ WRITE",
+            // Whether anything is written is the database's to say: some are read-only once their disk is full.
+            Access::Write(_) => "ISOLATION LEVEL READ COMMITTED",
         };
         let limit = self.limits.statement.as_millis();
         let begin = format!(
