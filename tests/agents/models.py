@@ -5,6 +5,7 @@ No parser is named: the server has to choose it by the model's directory.
 import json
 import pathlib
 import shutil
+import string
 
 HERE = pathlib.Path(__file__).resolve().parent
 EMBEDDED = HERE.parents[1] / "host/models/qwen3-tiny"
@@ -48,9 +49,34 @@ def make(name, folder):
     return directory
 
 
+def make_sentence_piece(folder):
+    """Writes the directory of a model for random weights whose tokenizer is of SentencePiece's kind: `▁` for a space, bytes where it has no character."""
+    directory = make("qwen3", folder)
+    file = directory / "tokenizer.json"
+    made = json.loads(file.read_text())
+    # Characters and pairs of letters; the added tokens keep their places behind.
+    pieces = [f"<0x{byte:02X}>" for byte in range(256)] + [chr(code) for code in range(ord("!"), ord("~") + 1)] + ["▁"]
+    letters = string.ascii_lowercase
+    merges = [[left, right] for left in ["▁", *"abcdehilnors"] for right in letters]
+    pieces += [left + right for left, right in merges]
+    first = made["added_tokens"][0]["id"]
+    pieces += [f"<unused{number}>" for number in range(first - len(pieces))]
+    made["model"] = {"type": "BPE", "unk_token": None, "byte_fallback": True, "fuse_unk": True, "merges": merges}
+    made["model"]["vocab"] = {piece: number for number, piece in enumerate(pieces)}
+    space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    back = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    made |= {"normalizer": space, "pre_tokenizer": None, "post_processor": None}
+    made["decoder"] = {"type": "Sequence", "decoders": [back, {"type": "ByteFallback"}, {"type": "Fuse"}]}
+    file.write_text(json.dumps(made))
+    return _for_random_weights(directory)
+
+
 def make_weightless(folder):
     """Writes the directory of a model of Qwen3-Coder's format, for random weights (`--load-format dummy`)."""
-    directory = make("qwen3-coder", folder)
+    return _for_random_weights(make("qwen3-coder", folder))
+
+
+def _for_random_weights(directory):
     config = json.loads((directory / "config.json").read_text())
     vocabulary = len(json.loads((directory / "tokenizer.json").read_text())["model"]["vocab"]) + len(QWEN)
     config |= {"vocab_size": vocabulary, "hidden_size": 64, "num_hidden_layers": 2, "rms_norm_eps": 1e-6, "rope_theta": 1e6}

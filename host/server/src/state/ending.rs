@@ -48,14 +48,12 @@ pub(crate) async fn cancel(
     response: &Response,
     object: &str,
 ) -> store::Result<()> {
-    let fence = || store.fence(owner, &response.id);
-    if let Some(mut lease) = fence().await? {
+    while let Some(lease) = store.fence(owner, &response.id).await? {
         let log = folded_log(store, owner, response, &Budget::default()).await?;
         let end = Ending::Cancelled.end(object, log);
-        // Another one who cancels it meanwhile has the lease, and writes nothing else either.
-        while !is_ended(store.finish(lease, end.clone()).await)? {
-            let Some(next) = fence().await? else { break };
-            lease = next;
+        // Where another one has taken the lease meanwhile, it may have written.
+        if is_ended(store.finish(lease, end).await)? {
+            break;
         }
     }
     running.forget_unstored(&response.id);

@@ -21,7 +21,12 @@ pub(crate) fn claim(s: &Session, served: &Served) -> Result<Option<Claimed>> {
         served::note(s, model, served.version)?;
     }
     let Some(key) = found else { return Ok(None) };
-    s.run("UPDATE response SET tries = tries + 1 WHERE key = ?", params![key])?;
+    // Meanwhile it may have been fenced, or begun by a host that had stalled: both lock its row alone.
+    let is_free =
+        "UPDATE response SET tries = tries + 1 WHERE key = ? AND ended IS NULL AND status = 0 AND lease <= ?";
+    if s.run(is_free, params![key, s.lease_now()])? == 0 {
+        return Ok(None);
+    }
     let row = ResponseRow::get(s, key)?;
     let lease = lease(s, &owner_of(s, row.owner)?, &row)?;
     Ok(Some(Claimed { lease, response: read::load(s, row)? }))

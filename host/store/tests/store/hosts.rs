@@ -186,6 +186,26 @@ async fn hosts_at_once_lose_and_double_nothing() {
     each(bounds(), async |kit| play(kit, 5).await).await;
 }
 
+/// A host that was about to claim a response took it from the one that had fenced it to end it.
+#[tokio::test]
+async fn nobody_claims_what_was_fenced() {
+    each(bounds(), async |kit| {
+        for round in 0..100 {
+            let id = round.to_string();
+            kit.store.enqueue(&kit.owner, &needs(), new(&id, Link::Alone), vec![]).await.unwrap();
+            let claims = join_all((0..4).map(|_| kit.beside.claim(&served())));
+            let (fenced, claims) = tokio::join!(kit.store.fence(&kit.owner, &id), claims);
+            let lease = fenced.unwrap().unwrap();
+            for claimed in claims.into_iter().filter_map(Result::unwrap) {
+                let written = kit.beside.append(&claimed.lease, written(1, 0, 1)).await;
+                assert_eq!(written, Err(StoreError::LeaseLost), "in round {round}");
+            }
+            kit.store.finish(lease, end(Status::Cancelled, &id)).await.unwrap();
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn hosts_whose_commits_are_cut_lose_and_double_nothing() {
     let Some(schema) = Schema::new() else { return };
