@@ -48,10 +48,12 @@ SUITE=$BUILT/json-schema-suite
 tests/json-schema-suite.sh "$SUITE"
 SLUICE_SCHEMAS=$SUITE cargo test --release --locked --workspace --test grammars schemas:: -- --nocapture
 
-echo "== calls that nobody asked to be strict, from three tiny models"
+echo "== calls that nobody asked to be strict, from three tiny models, and from random weights behind a tokenizer of SentencePiece's kind"
 for model in qwen3-tiny kimi-tiny gpt-oss-tiny; do
   tests/agents/calls.py --prompts 200 --serve "--model host/models/$model"
 done
+PYTHONPATH=tests/agents python3 -c "import models; models.make_sentence_piece('$BUILT/sentence-piece')"
+tests/agents/calls.py --prompts 200 --serve "--model $BUILT/sentence-piece/qwen3 --load-format dummy --context 16384"
 
 echo "== threads in every order"
 cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "$BUILT"
