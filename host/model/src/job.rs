@@ -4,6 +4,8 @@ use grammar::Demand;
 use net::trace::Trace;
 use prompt::Conversation;
 
+use super::affinity::ClientSession;
+
 /// Request for one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Job {
@@ -41,6 +43,9 @@ pub struct Job {
     /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes
     /// part of their affinity. `None`: only the beginning counts.
     pub cache_key: Option<String>,
+    /// The session or the conversation that the client says the job is of, which becomes part of
+    /// their affinity, before the key.
+    pub session: Option<ClientSession>,
     /// The client's salt for the prefix cache: requests with another salt share no blocks with this
     /// one. `None`: the key's own.
     pub cache_salt: Option<String>,
