@@ -48,7 +48,7 @@ FURTHER = {
         "pauseSeconds": 0,
         "graceSeconds": 120,
     },
-    "api-tier": {"replicas": 1, "cache": {"sizeLimit": "2Gi"}, "model": {"path": "Qwen/Qwen3-8B", "volume": None}, "tlsSecret": ""},
+    "api-tier": {"replicas": 1, "cache": {"sizeLimit": "2Gi"}, "model": {"path": "Qwen/Qwen3-8B", "volume": None}, "engine": {"kind": "gateway"}, "tlsSecret": ""},
 }
 # Values of an example that can't be, and a word of the refusal.
 REFUSED = [
@@ -56,6 +56,7 @@ REFUSED = [
     ("api-tier", {"store": {"url": "mysql://a@b/c"}}, "url"),
     ("api-tier", {"engine": {"urls": []}}, "engine.urls"),
     ("api-tier", {"engine": {"urls": ["vllm:8000"]}}, "urls"),
+    ("api-tier", {"engine": {"kind": "llm-d"}}, "kind"),
     ("api-tier", {"sealSecret": {"name": ""}}, "sealSecret"),
     ("api-tier", {"replicas": 0}, "replicas"),
     ("api-tier", {"metrics": {"public": False}}, "keySecret"),

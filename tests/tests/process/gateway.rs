@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tests::client::{Answer, get, json_request, post, send};
 use tests::fake_engine::{FakeEngine, FakeGateway, Passed, refusal, whole};
 use tests::process::ServerProcess;
+use tests::socket::Socket;
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 /// Path of the requests for answers.
@@ -91,6 +92,10 @@ async fn gateway_is_found_and_told_of_owners_and_sessions_by_hashes() {
     for request in requests {
         assert_eq!(send(server.address, request).await.status, 200);
     }
+    // A socket's session is that of its upgrade.
+    let headers = [("x-api-key", alice), ("session-id", "first-session")];
+    let (mut socket, _) = Socket::with_headers(server.address, &headers).await.expect("an upgrade");
+    socket.answer(plain).await;
 
     let passed = gateway.passed(COMPLETIONS);
     let of_session = |name: &str| passed.iter().map(|passed| passed.header(name)).collect::<Vec<_>>();
@@ -98,18 +103,18 @@ async fn gateway_is_found_and_told_of_owners_and_sessions_by_hashes() {
     for name in ["x-dynamo-session-id", "x-aibrix-session-key"] {
         assert_eq!(of_session(name), sessions, "{name}");
     }
-    assert_eq!(of_session("x-session-id"), [None; 10], "a pod's address to AIBrix");
+    assert_eq!(of_session("x-session-id"), [None; 11], "a pod's address to AIBrix");
     let distinct = [sessions[0], sessions[1], sessions[6], sessions[7], sessions[8], sessions[9]];
     for (index, session) in distinct.iter().enumerate() {
         assert!(!distinct[..index].contains(session), "{distinct:?}");
     }
-    assert_eq!([sessions[2], sessions[3], sessions[4], sessions[5]], [sessions[0]; 4]);
+    assert_eq!([&sessions[2..6], &sessions[10..]].concat(), [sessions[0]; 5]);
     assert_eq!(sessions[9], None, "nobody named a chain");
     let engines: Vec<_> = passed[..6].iter().map(|passed| passed.engine.expect("none is dropped")).collect();
     assert_eq!(engines, [0, 1, 0, 0, 0, 0]);
 
     let owners = of_session("x-llm-d-inference-fairness-id");
-    assert_eq!([&owners[..6], &owners[7..]].concat(), [owners[0]; 9]);
+    assert_eq!([&owners[..6], &owners[7..]].concat(), [owners[0]; 10]);
     assert!(owners[0].is_some() && owners[6].is_some() && owners[0] != owners[6], "{owners:?}");
 
     let bodies = [one.received.requests(), other.received.requests()].concat();
