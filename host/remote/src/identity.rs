@@ -7,11 +7,11 @@ use super::facts::Facts;
 use super::kind::EngineKind;
 use super::request::RemoteRequest;
 
-/// Header of OpenCode, which llm-d's router reads as an agent's session, and another Sluice does.
+/// Header of `OpenCode`, which llm-d's router reads as an agent's session, and another Sluice does.
 const SESSION_AFFINITY: HeaderName = HeaderName::from_static("x-session-affinity");
 /// Dynamo's header of a session.
 const DYNAMO_SESSION: HeaderName = HeaderName::from_static("x-dynamo-session-id");
-/// AIBrix' header of a session. `x-session-id` is a pod's address there, and is never sent to a
+/// `AIBrix`' header of a session. `x-session-id` is a pod's address there, and is never sent to a
 /// gateway.
 const AIBRIX_SESSION: HeaderName = HeaderName::from_static("x-aibrix-session-key");
 /// vLLM's header of a session, the only place where its `/inference/v1/generate` reads one.

@@ -12,7 +12,7 @@ pub enum EngineKind {
     /// llama.cpp's `/completion`.
     LlamaCpp,
     /// A gateway that chooses among engines of its own, asked as [`Self::OpenAi`]: llm-d's router,
-    /// Dynamo, AIBrix.
+    /// Dynamo, `AIBrix`.
     Gateway,
 }
 

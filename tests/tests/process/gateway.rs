@@ -136,18 +136,18 @@ async fn gateway_is_found_and_told_of_owners_and_sessions_by_hashes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drops_reach_clients_with_their_reason_and_take_nothing_out_of_use() {
     const DROPS: usize = 20;
+    const BARE: usize = DROPS + 1;
     let (one, other) = (engine().await, engine().await);
     let gateway = FakeGateway::start(&[&one, &other], false, |path, before| {
         let reason = |reason: &str| format!("x-llm-d-request-dropped-reason: {reason}\r\n");
         match (path, before) {
-            // It has no engine whenever its health is asked for, but for the first time, when it is probed.
-            (MODELS, 1..) => Some(dropped(503, &reason("rejected-no-endpoints"))),
             (COMPLETIONS, ..DROPS) if before % 2 == 0 => {
                 Some(dropped(429, &format!("retry-after: 7\r\n{}", reason("rejected-saturated"))))
             }
-            (COMPLETIONS, ..DROPS) => Some(dropped(503, &reason("rejected-no-endpoints"))),
+            // It has no engine whenever its health is asked for, but for the first time, when it is probed.
+            (MODELS, 1..) | (COMPLETIONS, ..DROPS) => Some(dropped(503, &reason("rejected-no-endpoints"))),
             (COMPLETIONS, DROPS) => Some(dropped(503, &reason("words-of-nobody"))),
-            (COMPLETIONS, 21) => Some(dropped(429, "")),
+            (COMPLETIONS, BARE) => Some(dropped(429, "")),
             _ => None,
         }
     })

@@ -12,7 +12,7 @@ use net::trace::SpanContext;
 use remote::PROBE_HEADER;
 
 /// Headers by which agents name their session, the first that is there counts: Claude Code's,
-/// OpenCode's (and that of a Sluice in front), Codex's, and its older one.
+/// `OpenCode`'s (and that of a Sluice in front), Codex's, and its older one.
 const SESSIONS: [&str; 4] = ["x-claude-code-session-id", "x-session-affinity", "session-id", "session_id"];
 
 /// Who sent a request, and when.
