@@ -8,8 +8,6 @@ use accounts::{Principal, leading_bytes};
 use engine::RouteKey;
 use prompt::{Conversation, Role};
 
-use super::job::Job;
-
 /// Number of ids of a raw prompt that are hashed.
 const IDS: usize = 256;
 
@@ -35,6 +33,7 @@ pub(super) struct AffinityInput<'a> {
 }
 
 /// What a client calls a chain of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChainName<'a> {
     /// A session, or a conversation.
     Session(ClientSession),
@@ -49,14 +48,6 @@ pub(super) enum PromptBeginning<'a> {
     Conversation(&'a Conversation),
     /// With the first token ids of a raw prompt.
     Ids(&'a [u32]),
-}
-
-impl<'a> ChainName<'a> {
-    /// The job's name for its chain: its session before its key.
-    pub(super) fn of(job: &'a Job) -> Option<Self> {
-        let session = job.session.map(Self::Session);
-        session.or_else(|| job.cache_key.as_deref().map(Self::Key))
-    }
 }
 
 impl AffinityInput<'_> {
@@ -153,18 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn session_is_named_before_the_key_and_by_its_own_number() {
-        let job = |session: Option<&str>, key: Option<&str>| Job {
-            session: session.map(|name| ClientSession::named(name.as_bytes())),
-            cache_key: key.map(str::to_owned),
-            ..Job::default()
-        };
-        let named = |job: &Job| of_name(ChainName::of(job), &[(Role::User, "Hi")]);
+    fn session_has_its_own_numbers_with_each_beginning() {
         let session = of_session("a", &[(Role::User, "Hi")]);
-        assert_eq!(named(&job(Some("a"), Some("k"))), session);
-        assert_eq!(named(&job(None, Some("k"))), of_key("k", &[(Role::User, "Hi")]));
-        assert_eq!(named(&job(None, None)).chain(), None);
-        for other in [of_session("b", &[(Role::User, "Hi")]), of_session("a", &[(Role::User, "Ho")])] {
+        assert_eq!(of_session("a", &[(Role::User, "Hi")]), session);
+        assert!(session.chain().is_some());
+        for other in [
+            of_session("b", &[(Role::User, "Hi")]),
+            of_session("a", &[(Role::User, "Ho")]),
+            of_key("a", &[(Role::User, "Hi")]),
+        ] {
             assert_ne!(other, session);
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::{GenerationRequest, RouteKey, SamplingParams};
 
 use self::processors::check_grammar_ends;
-use super::affinity::{AffinityInput, ChainName, PromptBeginning};
+use super::affinity::{AffinityInput, PromptBeginning};
 use super::answer_context::{AnswerContext, GenerationNumber};
 use super::choices::Choices;
 use super::constraint::AnswerConstraint;
@@ -128,7 +128,7 @@ impl Served {
         // The affinity is computed before messages are dropped, so that it stays the same when the
         // conversation grows.
         let beginning = PromptBeginning::Conversation(&job.conversation);
-        let affinity = AffinityInput { name: ChainName::of(&job), beginning }.affinity(principal);
+        let affinity = AffinityInput { name: job.chain_name(), beginning }.affinity(principal);
         // Before the prompt spells them as the model knows them.
         let call_ids = parser.ids_beside(&job.conversation);
         let prompt = self.prompt(&mut job, &parser, context.is_observed())?;
@@ -239,7 +239,7 @@ impl Served {
         let messages = vec![ChatMessage::text(Role::User, text.clone())];
         let conversation = Conversation { messages, tools: Vec::new() };
         let beginning = PromptBeginning::Ids(&ids);
-        let affinity = AffinityInput { name: ChainName::of(job), beginning }.affinity(principal);
+        let affinity = AffinityInput { name: job.chain_name(), beginning }.affinity(principal);
         let authors = vec![(Author::Client, u32::try_from(ids.len()).unwrap_or(u32::MAX))];
         let prompt = Prompt { ids, generation_prompt: Vec::new(), authors };
         Ok(PreparedPrompt { prompt, conversation, affinity, written: Some(text) })

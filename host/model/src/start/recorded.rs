@@ -4,7 +4,7 @@
 use engine::{Generation, GenerationRequest, StepOutput};
 
 use super::{ChoiceStart, PreparedJob, PreparedPrompt, most_tokens};
-use crate::affinity::{AffinityInput, ChainName, PromptBeginning};
+use crate::affinity::{AffinityInput, PromptBeginning};
 use crate::answer_context::{AnswerContext, GenerationNumber};
 use crate::error::StartError;
 use crate::job::{Beginning, Job};
@@ -40,7 +40,7 @@ impl Served {
         let call_ids = parser.ids_beside(&job.conversation);
         let prompt = recorded_prompt(playback, first)?;
         let beginning = PromptBeginning::Ids(&prompt.ids);
-        let affinity = AffinityInput { name: ChainName::of(&job), beginning }.affinity(principal);
+        let affinity = AffinityInput { name: job.chain_name(), beginning }.affinity(principal);
         let conversation = std::mem::take(&mut job.conversation);
         let prompts = vec![PreparedPrompt { prompt, conversation, affinity, written: None }];
         Ok(PreparedJob { job, parser, prompts, call_ids })
