@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with a Postgres server of its own, which SLUICE_TEST_POSTGRES names to it: from Debian's package, which is installed where it is missing
 # and this user may do so, with a balancer (haproxy) and a pooler (pgbouncer). Where there can't be one, says so and runs the command without: its tests on Postgres say then that they are skipped.
+# Its database `sluice`, which a test makes, asks for a password (SLUICE_TEST_POSTGRES_PASSWORD); no other does.
 # A server that SLUICE_TEST_POSTGRES names already is used as it is.
 # usage: tests/postgres.sh COMMAND…
 set -euo pipefail
@@ -36,7 +37,10 @@ stop() {
     rm -rf "$FOLDER"
 }
 trap stop EXIT
-as "$BIN/initdb" -D "$FOLDER/data" -A trust -U sluice -E UTF8 --locale=C > "$FOLDER.log" 2>&1 || { cat "$FOLDER.log" >&2; without "initdb fails"; }
+export SLUICE_TEST_POSTGRES_PASSWORD=database-secret
+as sh -c "echo $SLUICE_TEST_POSTGRES_PASSWORD > $FOLDER/password"
+as "$BIN/initdb" -D "$FOLDER/data" -A trust -U sluice --pwfile="$FOLDER/password" -E UTF8 --locale=C > "$FOLDER.log" 2>&1 || { cat "$FOLDER.log" >&2; without "initdb fails"; }
+as sed -i '1i host sluice all all scram-sha-256' "$FOLDER/data/pg_hba.conf"
 rm -f "$FOLDER.log"
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 PORT=$(free_port)

@@ -24,6 +24,8 @@ EXAMPLES = CHART / "examples"
 # The oldest that the chart takes, and the newest whose schema is there.
 KUBERNETES = ["1.30", "1.37"]
 KEY, ENGINE_KEY = "alice-secret", "engine-secret"
+# The user of the image, who has no name here.
+USER = 65532
 SEAL = "5e" * 32
 # Every setting that an example leaves out.
 FURTHER = {
@@ -46,7 +48,7 @@ FURTHER = {
         "pauseSeconds": 0,
         "graceSeconds": 120,
     },
-    "api-tier": {"replicas": 1, "cache": {"sizeLimit": "2Gi"}, "model": {"path": "Qwen/Qwen3-8B", "volume": None}, "tlsSecret": ""},
+    "api-tier": {"replicas": 1, "cache": {"sizeLimit": "2Gi"}, "model": {"path": "Qwen/Qwen3-8B", "volume": None}, "engine": {"kind": "gateway"}, "tlsSecret": ""},
 }
 # Values of an example that can't be, and a word of the refusal.
 REFUSED = [
@@ -54,6 +56,7 @@ REFUSED = [
     ("api-tier", {"store": {"url": "mysql://a@b/c"}}, "url"),
     ("api-tier", {"engine": {"urls": []}}, "engine.urls"),
     ("api-tier", {"engine": {"urls": ["vllm:8000"]}}, "urls"),
+    ("api-tier", {"engine": {"kind": "llm-d"}}, "kind"),
     ("api-tier", {"sealSecret": {"name": ""}}, "sealSecret"),
     ("api-tier", {"replicas": 0}, "replicas"),
     ("api-tier", {"metrics": {"public": False}}, "keySecret"),
@@ -156,6 +159,11 @@ def check_arguments(deployment):
     assert read.returncode == 0, (container["args"], read.stderr)
 
 
+def unprivileged(command):
+    """The command as the user of the image."""
+    return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--no-new-privs", *command]
+
+
 class Node:
     """What a node has for a pod: its volumes as folders, and the Secrets of its namespace."""
 
@@ -176,7 +184,7 @@ class Node:
         for item in items:
             entry = entries / item["path"]
             entry.write_text(secret[item["key"]])
-            os.chown(entry, 0, postgres.USER)
+            os.chown(entry, 0, USER)
             entry.chmod(volume["defaultMode"] | 0o440)
             (place / item["path"]).symlink_to(pathlib.Path("..data") / item["path"])
 
@@ -191,7 +199,7 @@ class Node:
                 shutil.copytree(ROOT / "host/models/qwen3-tiny", place / "Qwen3-8B")
             else:
                 place.mkdir(parents=True)
-                os.chown(place, 0, postgres.USER)
+                os.chown(place, 0, USER)
                 place.chmod(0o2770)
 
     @contextlib.contextmanager
@@ -208,7 +216,7 @@ class Node:
             source = variable.get("valueFrom", {}).get("secretKeyRef")
             environment[variable["name"]] = self.secrets[source["name"]][source["key"]] if source else here(variable["value"])
         given = [f"{key}={value}" for key, value in environment.items()]
-        with running(self.folder, name, *postgres.unprivileged(["env", "-i", *given, self.host, *arguments])) as process:
+        with running(self.folder, name, *unprivileged(["env", "-i", *given, self.host, *arguments])) as process:
             yield port, process
 
 
@@ -234,12 +242,12 @@ def check_all_in_one(folder):
         question = {"model": "qwen3", "input": "Who are you?", "max_output_tokens": 8}
         code, answer = status(f"{base}/v1/responses", KEY, question)
         assert code == 200, answer
-        assert (folder / "var/lib/sluice/state.db").stat().st_uid == postgres.USER
+        assert (folder / "var/lib/sluice/state.db").stat().st_uid == USER
         ends(process, deployment)
 
 
 def check_api_tier(folder):
-    engine, database = free_port(), free_port()
+    engine = free_port()
     chain, key = certificate(folder)
     secrets = {
         "sluice-keys": {"keys": f"alice={KEY}\n"},
@@ -251,8 +259,7 @@ def check_api_tier(folder):
     serve = [HOST, "serve", "--listen", engine, "--threads", 1, "--store", "none", "--seal-key", "none", "--api-key", ENGINE_KEY]
     with contextlib.ExitStack() as stack:
         stack.enter_context(running(folder, "engine", *serve))
-        url = stack.enter_context(postgres.database(folder, database, running, until))
-        values = {"engine": {"urls": [f"http://127.0.0.1:{engine}"]}, "store": {"url": url}}
+        values = {"engine": {"urls": [f"http://127.0.0.1:{engine}"]}, "store": {"url": postgres.database()}}
         [deployment] = of_kind(render("api-tier", values), "Deployment")
         hosts = []
         for name in "first", "second":
@@ -291,12 +298,12 @@ def main(folder):
     (folder / "all-in-one").mkdir()
     check_all_in_one(folder / "all-in-one")
     print("chart: one server, as the shape allInOne has it")
-    if postgres.programs():
+    if postgres.lacking():
+        print(f"skipped: two servers of the shape apiTier need {postgres.lacking()}")
+    else:
         (folder / "tier").mkdir(mode=0o755)
         check_api_tier(folder / "tier")
         print("chart: two servers on one Postgres, as the shape apiTier has them")
-    else:
-        print("skipped: postgres is not installed (Debian: apt-get install postgresql)")
 
 
 if __name__ == "__main__":

@@ -19,5 +19,5 @@ if [ "$(cat "$tools/.installed" 2> /dev/null)" != "$helm $schemas" ]; then
 fi
 export PATH=$PATH:$tools/helm:/usr/sbin
 for test in chart hosts; do
-  "$tools/venv/bin/python" "tests/packaging/$test.py"
+  tests/postgres.sh "$tools/venv/bin/python" "tests/packaging/$test.py"
 done

@@ -88,7 +88,7 @@ def check_chain(folder, services, ports):
     """A chain goes on from any server, also when one of them is stopped, and when the other one is killed."""
     addresses = {name: ports[name] for name in ("first", "second")}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(postgres.database(folder, ports["postgres"], running, until))
+        postgres.database()
         stack.enter_context(service(folder, "engine", services, ports))
         started = [stack.enter_context(service(folder, name, services, ports)) for name in addresses]
         balancer = stack.enter_context(haproxy(folder, addresses))
@@ -120,15 +120,15 @@ def main(folder):
     services = yaml.safe_load((FILES / "hosts.yaml").read_text())["services"]
     for name in "first", "second", "engine":
         assert services[name]["read_only"] and services[name]["cap_drop"] == ["ALL"], name
-    lacking = [what for what, found in [("postgresql", postgres.programs()), ("haproxy", shutil.which("haproxy"))] if not found]
+    lacking = postgres.lacking() or ("" if shutil.which("haproxy") else "haproxy (Debian: apt-get install haproxy)")
     if lacking:
-        print(f"skipped: {' and '.join(lacking)} not installed (Debian: apt-get install {' '.join(lacking)})")
+        print(f"skipped: two servers behind a balancer need {lacking}")
         return
     for check in check_stream, check_leaving:
         upstream = Upstream()
         with haproxy(folder, {"first": upstream.port, "second": upstream.port}) as balancer:
             check(balancer, upstream)
-    check_chain(folder, services, {name: free_port() for name in ("first", "second", "engine", "postgres")})
+    check_chain(folder, services, {**{name: free_port() for name in ("first", "second", "engine")}, "postgres": postgres.port()})
     print("hosts: two servers, Postgres and HAProxy, as the compose file has them")
 
 

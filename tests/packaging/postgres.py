@@ -1,54 +1,31 @@
-"""A Postgres of its own for a test, from Debian's packages: it runs as a user who isn't root, in a folder that goes with the test."""
-import contextlib
+"""The database `sluice` of the Postgres that tests/postgres.sh starts, the only one there that asks for a password."""
 import os
-import pathlib
-import shutil
 import subprocess
+import urllib.parse
 
-PASSWORD = "database-secret"
-# The user of the image, who has no name here.
-USER = 65532
-# Who runs Postgres, which root must not and which wants a name.
-NOBODY = 65534
+PASSWORD = os.environ.get("SLUICE_TEST_POSTGRES_PASSWORD", "")
 
 
-def programs():
-    """The folder of the newest Postgres' programs, if there is one."""
-    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
-    if found:
-        return found[-1].parent
-    on_path = shutil.which("initdb")
-    return pathlib.Path(on_path).resolve().parent if on_path else None
+def lacking():
+    """What is missing, if there is no such database."""
+    return "" if os.environ.get("SLUICE_TEST_POSTGRES") and PASSWORD else "a Postgres with a password (tests/postgres.sh starts one)"
 
 
-def unprivileged(command, user=USER):
-    """The command as a user who isn't root."""
-    if os.geteuid() != 0:
-        return command
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs", *command]
+def port():
+    return urllib.parse.urlsplit(os.environ["SLUICE_TEST_POSTGRES"]).port
 
 
-def own(folder):
-    if os.geteuid() == 0:
-        os.chown(folder, NOBODY, NOBODY)
+def psql(url, *statements, **environment):
+    commands = [argument for statement in statements for argument in ("-c", statement)]
+    return subprocess.run(["psql", "-q", "-w", "-v", "ON_ERROR_STOP=1", url, *commands], capture_output=True, text=True, env={**os.environ, **environment})
 
 
-@contextlib.contextmanager
-def database(folder, port, running, until):
-    """Runs a database `sluice` of a user `sluice` on a port of the loopback interface; `folder` may be reached by everybody."""
-    bin, home = programs(), folder / "postgres"
-    home.mkdir()
-    own(home)
-    password = home / "password"
-    password.write_text(PASSWORD)
-    own(password)
-    data = home / "data"
-    initdb = [bin / "initdb", "-D", data, "-U", "sluice", "--auth=scram-sha-256", f"--pwfile={password}", "--encoding=UTF8", "--locale=C"]
-    subprocess.run(unprivileged(initdb, NOBODY), check=True, cwd=home, stdout=subprocess.DEVNULL)
-    serve = [bin / "postgres", "-D", data, "-p", port, "-h", "127.0.0.1", "-k", home, "-c", "fsync=off"]
-    with running(home, "postgres", *unprivileged(serve, NOBODY)):
-        ready = [bin / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
-        until("Postgres", lambda: subprocess.run(ready).returncode == 0)
-        createdb = [bin / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "sluice", "sluice"]
-        subprocess.run(createdb, check=True, env={**os.environ, "PGPASSWORD": PASSWORD})
-        yield f"postgres://sluice@127.0.0.1:{port}/sluice"
+def database():
+    """Makes the database anew; its URL, without the password."""
+    made = psql(os.environ["SLUICE_TEST_POSTGRES"], "DROP DATABASE IF EXISTS sluice WITH (FORCE)", "CREATE DATABASE sluice")
+    assert made.returncode == 0, made.stderr
+    url = f"postgres://sluice@127.0.0.1:{port()}/sluice"
+    for password, is_right in (PASSWORD, True), ("another", False):
+        opened = psql(url, "SELECT 1", PGPASSWORD=password)
+        assert (opened.returncode == 0) == is_right, opened.stderr
+    return url

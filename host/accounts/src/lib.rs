@@ -54,6 +54,12 @@ impl Principal {
         &self.0
     }
 
+    /// Number of the principal, by which engines are fair among principals. It says nothing of the
+    /// salts.
+    pub fn number(&self) -> u64 {
+        leading_bytes(Sha256::new_with_prefix("principal").chain_update(self.name()))
+    }
+
     /// Salt that keeps the principal's blocks of the prefix cache apart from others': the time of
     /// an answer would reveal other principals' prompts.
     pub fn cache_salt(&self) -> u64 {

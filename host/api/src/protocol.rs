@@ -103,12 +103,13 @@ impl Protocol {
                     .with_code("unsupported_parameter")
             }
             StartError::Engine(SubmitError::Stopped) => ApiError::unavailable("The engine has stopped."),
-            StartError::Engine(SubmitError::Overloaded { retry_after }) => {
-                ApiError::rate_limited(seconds(*retry_after).unwrap_or(1))
+            StartError::Engine(SubmitError::Overloaded { retry_after, dropped }) => {
+                dropped_by(*dropped, ApiError::rate_limited(seconds(*retry_after).unwrap_or(1)))
             }
-            StartError::Engine(SubmitError::Unavailable { retry_after }) => {
+            StartError::Engine(SubmitError::Unavailable { retry_after, dropped }) => {
                 let error = ApiError::unavailable("The engine takes no requests now.");
-                ApiError { retry_after: seconds(*retry_after).or(error.retry_after), ..error }
+                let retry_after = seconds(*retry_after).or(error.retry_after);
+                dropped_by(*dropped, ApiError { retry_after, ..error })
             }
             StartError::Engine(SubmitError::Failed(_)) => {
                 tracing::error!(%error, "the engine failed to begin an answer");
@@ -149,6 +150,16 @@ impl Protocol {
     }
 }
 
+/// The error with a gateway's reason for dropping the request, if it gave one.
+fn dropped_by(reason: Option<&'static str>, error: ApiError) -> ApiError {
+    let Some(reason) = reason else { return error };
+    let wait = error.retry_after.unwrap_or(1);
+    let message = format!(
+        "The gateway before the engines dropped the request ({reason}). Please try again in {wait}s."
+    );
+    ApiError { message, ..error }
+}
+
 /// `wait` in whole seconds, rounded up.
 fn seconds(wait: Option<Duration>) -> Option<u64> {
     wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
@@ -164,7 +175,7 @@ mod tests {
     fn unavailable_engine_is_503_with_its_retry_after() {
         for (wait, seconds) in [(None, 1), (Some(0), 0), (Some(1_200), 2), (Some(30_000), 30)] {
             let retry_after = wait.map(Duration::from_millis);
-            let error = StartError::Engine(SubmitError::Unavailable { retry_after });
+            let error = StartError::Engine(SubmitError::Unavailable { retry_after, dropped: None });
             let error = Protocol::Responses.refusal(&error);
             assert_eq!((error.status, error.retry_after), (503, Some(seconds)));
         }

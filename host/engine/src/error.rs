@@ -28,6 +28,8 @@ pub enum SubmitError {
     Overloaded {
         /// Time after which a retry may succeed, where the engine names one.
         retry_after: Option<Duration>,
+        /// Why a gateway before the engines dropped the request, if it says so.
+        dropped: Option<&'static str>,
     },
     /// The engine failed before the answer began; the message is for the log.
     #[error("the engine failed: {0}")]
@@ -37,6 +39,8 @@ pub enum SubmitError {
     Unavailable {
         /// Time after which a retry may succeed, where the engine names one.
         retry_after: Option<Duration>,
+        /// Why a gateway before the engines dropped the request, if it says so.
+        dropped: Option<&'static str>,
     },
     /// The engine doesn't support a field of the request that it must not ignore.
     #[error("{field}: {reason}")]
@@ -55,6 +59,9 @@ impl SubmitError {
     /// `field` of [`Self::Unsupported`] for a request's constraint, for which each protocol has
     /// another name.
     pub const CONSTRAINT: &str = "constraint";
+
+    /// Refusal by an engine that takes no requests, without a word on when it will.
+    pub const UNAVAILABLE: Self = Self::Unavailable { retry_after: None, dropped: None };
 
     /// Refusal by an engine that can't score prompts. `engine` is the engine's name.
     pub fn no_scores(engine: &str) -> Self {

@@ -52,7 +52,9 @@ pub use device_lock::DeviceLock;
 pub use error::{GenerationError, MaskError, PlayedMismatch, SubmitError};
 pub use file_bytes::{FileBytes, FileError};
 pub use files::ModelFiles;
-pub use generation::{Engine, Finish, Generation, GenerationRequest, StepOutput, StepStream, TokenMask};
+pub use generation::{
+    Engine, Finish, Generation, GenerationRequest, RouteKey, StepOutput, StepStream, TokenMask,
+};
 pub use gguf_files::{GgufFiles, split_gguf_name};
 pub use gguf_head::GgufHead;
 pub use info::{ConstraintSupport, EngineInfo, EngineStats};

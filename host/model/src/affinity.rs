@@ -5,47 +5,83 @@
 use sha2::{Digest, Sha256};
 
 use accounts::{Principal, leading_bytes};
+use engine::RouteKey;
 use prompt::{Conversation, Role};
 
 /// Number of ids of a raw prompt that are hashed.
 const IDS: usize = 256;
 
-/// Input of an affinity hash.
-pub(super) enum AffinityInput<'a> {
-    /// A conversation: its instructions and its first user message, which all its turns have in
-    /// common, and the client's key for requests with the same beginning. The key alone would route
-    /// a whole application to one engine: in `docs/bench` that loses a sixth of the hits.
-    Conversation {
-        /// The client's key (`prompt_cache_key`).
-        key: Option<&'a str>,
-        /// The conversation, before messages are dropped to make it fit.
-        conversation: &'a Conversation,
-    },
-    /// Token ids of a raw prompt.
+/// A client's name for a session or a conversation, of which only a hash is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSession(u64);
+
+impl ClientSession {
+    /// The session that a client calls so.
+    pub fn named(name: &[u8]) -> Self {
+        Self(leading_bytes(Sha256::new_with_prefix(name)))
+    }
+}
+
+/// Input of an affinity hash: what the client calls the chain of requests, and how its prompts
+/// begin. A name alone would route a whole application to one engine: in `docs/bench` that loses a
+/// sixth of the hits. An agent's helpers have its session and beginnings of their own.
+pub(super) struct AffinityInput<'a> {
+    /// The client's name, if it has one.
+    pub(super) name: Option<ChainName<'a>>,
+    /// How the prompts begin.
+    pub(super) beginning: PromptBeginning<'a>,
+}
+
+/// What a client calls a chain of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChainName<'a> {
+    /// A session, or a conversation.
+    Session(ClientSession),
+    /// A key for requests with the same beginning (`prompt_cache_key`).
+    Key(&'a str),
+}
+
+/// How the prompts of a chain begin.
+pub(super) enum PromptBeginning<'a> {
+    /// With a conversation's instructions and its first user message, which all its turns have in
+    /// common; the conversation is the one before messages are dropped to make it fit.
+    Conversation(&'a Conversation),
+    /// With the first token ids of a raw prompt.
     Ids(&'a [u32]),
 }
 
 impl AffinityInput<'_> {
-    /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a
-    /// letter for the kind, and the hashed parts, each text behind its length. Because of the salt,
+    /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, letters
+    /// for the kind, and the hashed parts, each text behind its length. Because of the salt,
     /// one principal's numbers say nothing about another's requests.
-    pub(super) fn affinity(&self, principal: &Principal) -> u64 {
+    pub(super) fn affinity(&self, principal: &Principal) -> RouteKey {
         let mut hash = Sha256::new();
         hash.update(principal.cache_salt().to_be_bytes());
-        match self {
-            Self::Conversation { key, conversation } => {
-                hash.update(if key.is_some() { b"k" } else { b"c" });
-                if let Some(key) = key {
-                    text(&mut hash, key);
+        match self.name {
+            Some(ChainName::Session(ClientSession(session))) => {
+                hash.update(b"s");
+                hash.update(session.to_be_bytes());
+            }
+            Some(ChainName::Key(key)) => {
+                hash.update(b"k");
+                text(&mut hash, key);
+            }
+            None => {}
+        }
+        match self.beginning {
+            PromptBeginning::Conversation(conversation) => {
+                if self.name.is_none() {
+                    hash.update(b"c");
                 }
                 first_messages(conversation).for_each(|part| text(&mut hash, part));
             }
-            Self::Ids(ids) => {
+            PromptBeginning::Ids(ids) => {
                 hash.update(b"i");
                 ids.iter().take(IDS).for_each(|id| hash.update(id.to_be_bytes()));
             }
         }
-        leading_bytes(hash)
+        let number = leading_bytes(hash);
+        if self.name.is_some() { RouteKey::Chain(number) } else { RouteKey::Beginning(number) }
     }
 }
 
@@ -78,19 +114,47 @@ mod tests {
         Conversation { messages, tools: Vec::new() }
     }
 
-    fn of_key(key: Option<&str>, messages: &[(Role, &str)]) -> u64 {
-        AffinityInput::Conversation { key, conversation: &conversation(messages) }.affinity(&one())
+    fn of_name(name: Option<ChainName<'_>>, messages: &[(Role, &str)]) -> RouteKey {
+        let conversation = conversation(messages);
+        AffinityInput { name, beginning: PromptBeginning::Conversation(&conversation) }.affinity(&one())
     }
 
-    fn of(messages: &[(Role, &str)]) -> u64 {
-        of_key(None, messages)
+    fn of_key(key: &str, messages: &[(Role, &str)]) -> RouteKey {
+        of_name(Some(ChainName::Key(key)), messages)
+    }
+
+    fn of_session(session: &str, messages: &[(Role, &str)]) -> RouteKey {
+        of_name(Some(ChainName::Session(ClientSession::named(session.as_bytes()))), messages)
+    }
+
+    fn of(messages: &[(Role, &str)]) -> RouteKey {
+        of_name(None, messages)
+    }
+
+    fn of_ids(ids: &[u32], principal: &Principal) -> RouteKey {
+        AffinityInput { name: None, beginning: PromptBeginning::Ids(ids) }.affinity(principal)
     }
 
     #[test]
     fn numbers_are_the_same_for_ever() {
-        assert_eq!(of_key(Some("support"), &[(Role::User, "Hi")]), 0x63f6_2fe5_7480_5c0a);
-        assert_eq!(of(&[(Role::System, "Be kind."), (Role::User, "Hi")]), 0x08c9_ae39_b4cb_dc9a);
-        assert_eq!(AffinityInput::Ids(&[1, 2, 3]).affinity(&one()), 0xdc74_ecfe_bdc7_e861);
+        assert_eq!(of_key("support", &[(Role::User, "Hi")]), RouteKey::Chain(0x63f6_2fe5_7480_5c0a));
+        let beginning = of(&[(Role::System, "Be kind."), (Role::User, "Hi")]);
+        assert_eq!(beginning, RouteKey::Beginning(0x08c9_ae39_b4cb_dc9a));
+        assert_eq!(of_ids(&[1, 2, 3], &one()), RouteKey::Beginning(0xdc74_ecfe_bdc7_e861));
+    }
+
+    #[test]
+    fn session_has_its_own_numbers_with_each_beginning() {
+        let session = of_session("a", &[(Role::User, "Hi")]);
+        assert_eq!(of_session("a", &[(Role::User, "Hi")]), session);
+        assert!(session.chain().is_some());
+        for other in [
+            of_session("b", &[(Role::User, "Hi")]),
+            of_session("a", &[(Role::User, "Ho")]),
+            of_key("a", &[(Role::User, "Hi")]),
+        ] {
+            assert_ne!(other, session);
+        }
     }
 
     #[test]
@@ -103,7 +167,7 @@ mod tests {
             of(&[(Role::System, "s"), (Role::User, "v")]),
             of(&[(Role::System, "su"), (Role::User, "")]),
             of(&[(Role::User, "u")]),
-            of_key(Some("k"), &[(Role::System, "s"), (Role::User, "u")]),
+            of_key("k", &[(Role::System, "s"), (Role::User, "u")]),
         ] {
             assert_ne!(other, first);
         }
@@ -111,17 +175,14 @@ mod tests {
 
     #[test]
     fn a_principal_has_its_own_numbers() {
-        assert_ne!(
-            AffinityInput::Ids(&[1]).affinity(&Principal::default()),
-            AffinityInput::Ids(&[1]).affinity(&one())
-        );
-        assert_ne!(of(&[]), AffinityInput::Ids(&[]).affinity(&one()));
+        assert_ne!(of_ids(&[1], &Principal::default()), of_ids(&[1], &one()));
+        assert_ne!(of(&[]), of_ids(&[], &one()));
     }
 
     #[test]
     fn of_a_raw_prompt_the_beginning_counts() {
         let ids: Vec<u32> = (0..1000).collect();
-        let of = |ids: &[u32]| AffinityInput::Ids(ids).affinity(&one());
+        let of = |ids: &[u32]| of_ids(ids, &one());
         assert_eq!(of(&ids), of(&ids[..IDS]));
         assert_ne!(of(&ids), of(&ids[..IDS - 1]));
     }

@@ -4,6 +4,8 @@ use grammar::Demand;
 use net::trace::Trace;
 use prompt::Conversation;
 
+use super::affinity::{ChainName, ClientSession};
+
 /// Request for one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Job {
@@ -41,6 +43,9 @@ pub struct Job {
     /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes
     /// part of their affinity. `None`: only the beginning counts.
     pub cache_key: Option<String>,
+    /// The session or the conversation that the client says the job is of, which becomes part of
+    /// their affinity, before the key.
+    pub session: Option<ClientSession>,
     /// The client's salt for the prefix cache: requests with another salt share no blocks with this
     /// one. `None`: the key's own.
     pub cache_salt: Option<String>,
@@ -48,6 +53,14 @@ pub struct Job {
     pub priority: i32,
     /// Trace that the answer belongs to, if it is one of a trace.
     pub trace: Option<Trace>,
+}
+
+impl Job {
+    /// What the client calls the chain that the job is of: its session before its key.
+    pub(super) fn chain_name(&self) -> Option<ChainName<'_>> {
+        let session = self.session.map(ChainName::Session);
+        session.or_else(|| self.cache_key.as_deref().map(ChainName::Key))
+    }
 }
 
 /// Treatment of a prompt that leaves no room for an answer.
@@ -126,4 +139,22 @@ pub struct SamplingRequest {
     pub include_stop: bool,
     /// Number of choices for each prompt; `None`: one.
     pub n: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chain_is_named_by_the_session_before_the_key() {
+        let (session, key) = (ClientSession::named(b"s"), "k");
+        let job = |session: Option<ClientSession>, key: Option<&str>| Job {
+            session,
+            cache_key: key.map(str::to_owned),
+            ..Job::default()
+        };
+        assert_eq!(job(Some(session), Some(key)).chain_name(), Some(ChainName::Session(session)));
+        assert_eq!(job(None, Some(key)).chain_name(), Some(ChainName::Key(key)));
+        assert_eq!(job(None, None).chain_name(), None);
+    }
 }

@@ -49,6 +49,7 @@ pub mod trace;
 mod traced_prompt;
 
 pub use ::parsers::shipped::{find_parser, shipped_parsers, table_of, tables};
+pub use affinity::ClientSession;
 pub use answer_context::{AnswerContext, GenerationNumber};
 pub use choices::Choices;
 pub use devices::LocalDevices;

@@ -12,6 +12,7 @@ use http::{HeaderMap, StatusCode, header};
 use reqwest::{Body, RequestBuilder, Response};
 
 use super::abort::AbortGuard;
+use super::identity;
 use super::pool::UpstreamPool;
 use super::request::RemoteRequest;
 use super::routing::{Affinity, EngineLease, NoEngine};
@@ -82,9 +83,13 @@ fn select(
 ) -> Result<EngineLease<Arc<Upstream>>, SubmitError> {
     let can = |upstream: &Arc<Upstream>| upstream.check(request).is_ok();
     let lease =
-        pool.router.select(request.affinity, can, excluded, Instant::now()).map_err(|none| match none {
-            NoEngine::None { retry_after } => SubmitError::Unavailable { retry_after: Some(retry_after) },
-            NoEngine::NotUsable => pool.refusal(request),
+        pool.router.select(request.affinity.number(), can, excluded, Instant::now()).map_err(|none| {
+            match none {
+                NoEngine::None { retry_after } => {
+                    SubmitError::Unavailable { retry_after: Some(retry_after), dropped: None }
+                }
+                NoEngine::NotUsable => pool.refusal(request),
+            }
         })?;
     if lease.affinity() == Affinity::Hit {
         lease.engine().metrics.affinity_hits.increment(1);
@@ -101,13 +106,14 @@ async fn ask(
 ) -> Result<Attempt, Refusal> {
     let asked = tokio::time::Instant::now();
     let upstream = Arc::clone(lease.engine());
-    let unavailable = || Refusal::Elsewhere(SubmitError::Unavailable { retry_after: None });
+    let unavailable = || Refusal::Elsewhere(SubmitError::UNAVAILABLE);
     // The engine may have become unavailable since it was selected.
     let Some(facts) = upstream.facts() else { return Err(unavailable()) };
     let wire = wire::of(facts.kind);
     let id = system::random::hex::<16>();
     let abort = AbortGuard::new(&upstream, wire.abort(&id));
     let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
+    let post = post.headers(identity::headers(&facts, request));
     let post = match &request.traceparent {
         Some(traceparent) => post.header("traceparent", &**traceparent),
         None => post,
@@ -195,17 +201,20 @@ struct StatusRefusal {
 async fn refusal(response: Response, upstream: &Upstream, request: &RemoteRequest) -> StatusRefusal {
     let status = response.status();
     let retry_after = retry_after(response.headers());
+    let dropped = identity::dropped_reason(response.headers());
     let body = tokio::time::timeout(Duration::from_secs(5), read_body(response, MAX_REFUSAL)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
     // An engine's words may quote any text that it was sent, which no log may hold.
-    tracing::warn!(engine = %upstream.name(), %status, bytes = body.len(), "a remote engine refused a request");
+    tracing::warn!(engine = %upstream.name(), %status, dropped, bytes = body.len(), "a remote engine refused a request");
     let words = match engine_error(&body) {
         WireFault::Engine(_, words) | WireFault::Unreadable(words) => words,
     };
     let (refusal, is_fault) = match status {
-        StatusCode::TOO_MANY_REQUESTS => (Refusal::Elsewhere(SubmitError::Overloaded { retry_after }), false),
+        StatusCode::TOO_MANY_REQUESTS => {
+            (Refusal::Elsewhere(SubmitError::Overloaded { retry_after, dropped }), false)
+        }
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            (Refusal::Elsewhere(SubmitError::Unavailable { retry_after }), true)
+            (Refusal::Elsewhere(SubmitError::Unavailable { retry_after, dropped }), dropped.is_none())
         }
         status if status.is_client_error() => {
             (Refusal::Final(client_error(&words, upstream, request)), false)

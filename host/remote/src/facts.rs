@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::kind::EngineKind;
+use super::routing::Behind;
 use super::schema::SchemaCompiler;
 
 /// Protocol and abilities of an engine.
@@ -37,12 +38,20 @@ pub(super) struct Facts {
     pub(super) priority_sign: i32,
     /// Whether the engine's log-probabilities are computed before temperature is applied.
     pub(super) has_raw_logprobs: bool,
-    /// Number of requests that the engine runs at a time, if it says so.
-    pub(super) slots: Option<u32>,
+    /// How the engine is watched; none for a gateway, whose answers tell only of the engine that
+    /// gave them.
+    pub(super) watch: Option<Watch>,
+}
+
+/// How one engine's health and load are watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Watch {
     /// Path of the health check.
     pub(super) health: &'static str,
     /// Names of the engine's load gauges; none if it reports no load.
     pub(super) gauges: Option<&'static GaugeNames>,
+    /// Number of requests that the engine runs at a time, if it says so.
+    pub(super) slots: Option<u32>,
 }
 
 /// Names of an engine's gauges in Prometheus' text format; `*NAME` is NAME behind any prefix.
@@ -88,10 +97,17 @@ impl Facts {
         match self.kind {
             EngineKind::LlamaCpp => SchemaCompiler::LlamaCpp,
             // It refuses what its own engine can't follow.
-            EngineKind::OpenAi if self.is_sluice => SchemaCompiler::Llguidance,
+            EngineKind::OpenAi | EngineKind::Gateway if self.is_sluice => SchemaCompiler::Llguidance,
             _ if self.follows_grammars => SchemaCompiler::Llguidance,
-            EngineKind::OpenAi | EngineKind::Vllm | EngineKind::Sglang => SchemaCompiler::Xgrammar,
+            EngineKind::OpenAi | EngineKind::Vllm | EngineKind::Sglang | EngineKind::Gateway => {
+                SchemaCompiler::Xgrammar
+            }
         }
+    }
+
+    /// What is behind the URL, for the router.
+    pub(super) fn behind(&self) -> Behind {
+        self.watch.as_ref().map_or(Behind::Many, |watch| Behind::One(watch.slots))
     }
 
     /// What the engine can't do, for people; empty if it can do everything.
@@ -118,7 +134,6 @@ impl Facts {
         self.follows_schemas_after_reasoning = model["reasoning_parser"].is_string();
         self.follows_seeds = server["enable_deterministic_inference"] == true;
         self.has_raw_logprobs = false;
-        self.gauges = Some(&GaugeNames::SGLANG);
         self.priority_sign =
             match (&server["enable_priority_scheduling"], &server["schedule_low_priority_values_first"]) {
                 (Value::Bool(true), Value::Bool(true)) => 1,
@@ -136,9 +151,9 @@ impl Facts {
         };
         let context = props["default_generation_settings"]["n_ctx"].as_u64();
         self.context = context.and_then(|context| usize::try_from(context).ok());
-        self.slots = props["total_slots"].as_u64().and_then(|slots| u32::try_from(slots).ok());
+        let slots = props["total_slots"].as_u64().and_then(|slots| u32::try_from(slots).ok());
+        self.watch = self.watch.take().map(|watch| Watch { slots, ..watch });
         self.follows_schemas = true;
-        self.gauges = Some(&GaugeNames::LLAMA_CPP);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Kinds of remote engines.
 
-/// Kind of a remote engine, named by its protocol.
+/// Kind of what is behind an engine's URL: a protocol, or a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
     /// `/v1/completions` with token ids, in vLLM's form.
@@ -11,11 +11,14 @@ pub enum EngineKind {
     Sglang,
     /// llama.cpp's `/completion`.
     LlamaCpp,
+    /// A gateway that chooses among engines of its own, asked as [`Self::OpenAi`]: llm-d's router,
+    /// Dynamo, `AIBrix`.
+    Gateway,
 }
 
 impl EngineKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::OpenAi, Self::Vllm, Self::Sglang, Self::LlamaCpp];
+    pub const ALL: [Self; 5] = [Self::OpenAi, Self::Vllm, Self::Sglang, Self::LlamaCpp, Self::Gateway];
 
     /// The kind of this name.
     pub fn of(name: &str) -> Option<Self> {
@@ -29,6 +32,7 @@ impl EngineKind {
             Self::Vllm => "vllm",
             Self::Sglang => "sglang",
             Self::LlamaCpp => "llamacpp",
+            Self::Gateway => "gateway",
         }
     }
 }

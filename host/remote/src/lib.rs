@@ -13,6 +13,7 @@ mod abort;
 mod attempt;
 mod engine;
 mod facts;
+mod identity;
 mod kind;
 mod limits;
 mod load;

@@ -48,6 +48,6 @@ impl UpstreamPool {
     pub(super) fn refusal(&self, request: &RemoteRequest) -> SubmitError {
         let refusals = self.upstreams().into_iter().filter_map(|upstream| upstream.check(request).err());
         let is_reason = |error: &SubmitError| !matches!(error, SubmitError::Unavailable { .. });
-        refusals.into_iter().find(is_reason).unwrap_or(SubmitError::Unavailable { retry_after: None })
+        refusals.into_iter().find(is_reason).unwrap_or(SubmitError::UNAVAILABLE)
     }
 }

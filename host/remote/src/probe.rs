@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
-use engine::{Constraint, LogitsProcessors, SamplingParams};
+use engine::{Constraint, LogitsProcessors, RouteKey, SamplingParams};
 use http::StatusCode;
+use reqwest::Response;
 use serde_json::{Value, json};
 
-use super::facts::{Facts, GaugeNames};
+use super::facts::{Facts, GaugeNames, Watch};
 use super::kind::EngineKind;
 use super::request::RemoteRequest;
 use super::schema::SchemaGaps;
@@ -26,6 +27,10 @@ const MAX_BODY: usize = 4 << 20;
 /// Number of tokens of an answer to a probe that are read: the one that was asked for, and perhaps
 /// a stop token.
 const PROBE_TOKENS: usize = 2;
+
+/// Header that the endpoint pickers of inference gateways set in every answer that passes them, and
+/// nothing else does.
+const PICKER_HEADER: &str = "x-went-into-resp-headers";
 
 /// Header of a probe's request, by which a Sluice behind this one knows that nobody asked it.
 pub const PROBE_HEADER: &str = "x-sluice-probe";
@@ -56,8 +61,10 @@ pub(super) async fn probe(
     upstream: &Upstream,
     probe_request: &ProbeRequest<'_>,
 ) -> Result<(Facts, Vec<&'static str>), ProbeError> {
-    let listed = json_of(upstream, "v1/models").await?;
-    let kind = kind_of(probe_request.kind, &listed);
+    let response = response_of(upstream, "v1/models").await?;
+    let is_gateway = response.as_ref().is_some_and(|response| response.headers().contains_key(PICKER_HEADER));
+    let listed = body_of(response).await?;
+    let kind = kind_of(probe_request.kind, is_gateway, &listed);
     let entry = model_of(&listed, probe_request.names)?;
     let mut facts = facts_of(upstream, kind, entry).await?;
     let mut doubts = Vec::new();
@@ -78,26 +85,42 @@ pub(super) async fn probe(
 
 /// JSON that a route answers; null if the engine has no such route.
 async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
+    body_of(response_of(upstream, path).await?).await
+}
+
+/// What a route answers; none if the engine has no such route.
+async fn response_of(upstream: &Upstream, path: &str) -> Result<Option<Response>, ProbeError> {
     let response = upstream.get(path).send().await;
     let response = response.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
     let status = response.status();
     if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
         return Err(ProbeError::Unusable(format!("it answers {status}: give its key by --engine-key")));
     }
-    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+    if status.is_server_error() || is_busy(status) {
         return Err(ProbeError::Unreachable(format!("it answers {status}")));
     }
-    if !status.is_success() {
-        return Ok(Value::Null);
-    }
+    Ok(status.is_success().then_some(response))
+}
+
+async fn body_of(response: Option<Response>) -> Result<Value, ProbeError> {
+    let Some(response) = response else { return Ok(Value::Null) };
     let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
     Ok(serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// The operator's kind, else the kind that belongs to `owned_by` of the first listed model.
-fn kind_of(asked: Option<EngineKind>, listed: &Value) -> EngineKind {
-    let told = listed["data"][0]["owned_by"].as_str();
-    asked.or_else(|| EngineKind::of(told?)).unwrap_or(EngineKind::OpenAi)
+/// The operator's kind, else a gateway's that shows itself, else the kind that belongs to `owned_by` of the
+/// first listed model. The list behind a gateway is that of one of its engines.
+fn kind_of(asked: Option<EngineKind>, is_gateway: bool, listed: &Value) -> EngineKind {
+    let told = listed["data"][0]["owned_by"].as_str().and_then(EngineKind::of);
+    let told = told.filter(|kind| *kind != EngineKind::Gateway);
+    let found = if is_gateway { Some(EngineKind::Gateway) } else { told };
+    asked.or(found).unwrap_or(EngineKind::OpenAi)
+}
+
+/// Whether an answer says that the engine takes no requests now, which another probe may find
+/// otherwise.
+fn is_busy(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
 }
 
 /// The model's entry in the list: the one whose id is one of `names`, or the only entry.
@@ -124,7 +147,8 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
     let model = entry["id"].as_str().unwrap_or_default().to_owned();
     let context = entry["max_model_len"].as_u64();
     let is_vllm = entry["owned_by"] == "vllm" || kind == EngineKind::Vllm;
-    let is_sluice = entry["owned_by"] == "sluice" && kind == EngineKind::OpenAi;
+    let passes_completions = matches!(kind, EngineKind::OpenAi | EngineKind::Gateway);
+    let is_sluice = entry["owned_by"] == "sluice" && passes_completions;
     let is_known = is_vllm || is_sluice;
     let mut facts = Facts {
         kind,
@@ -139,21 +163,18 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         follows_seeds: true,
         priority_sign: i32::from(is_known),
         has_raw_logprobs: true,
-        slots: None,
-        health: if is_known || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
-        gauges: match kind {
-            _ if is_sluice => Some(&GaugeNames::SLUICE),
-            _ if is_vllm => Some(&GaugeNames::VLLM),
-            _ => None,
-        },
+        watch: watch(kind, is_vllm, is_sluice),
     };
     match kind {
-        EngineKind::OpenAi | EngineKind::Vllm => {
+        EngineKind::OpenAi | EngineKind::Vllm | EngineKind::Gateway => {
             if is_known {
                 // The version is for people: an engine that tells it in no usable way can be used.
                 let version = json_of(upstream, "version").await.unwrap_or_default();
                 let engine = if is_sluice { "Sluice" } else { "vLLM" };
                 facts.name = super::facts::named(engine, &version["version"]);
+            }
+            if kind == EngineKind::Gateway {
+                facts.name = format!("a gateway before {}", facts.name).into();
             }
         }
         EngineKind::Sglang => {
@@ -171,6 +192,20 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         }
     }
     Ok(facts)
+}
+
+/// How an engine of this kind is watched; none for a gateway.
+fn watch(kind: EngineKind, is_vllm: bool, is_sluice: bool) -> Option<Watch> {
+    let gauges = match kind {
+        EngineKind::Gateway => return None,
+        _ if is_sluice => Some(&GaugeNames::SLUICE),
+        _ if is_vllm => Some(&GaugeNames::VLLM),
+        EngineKind::Sglang => Some(&GaugeNames::SGLANG),
+        EngineKind::LlamaCpp => Some(&GaugeNames::LLAMA_CPP),
+        EngineKind::OpenAi | EngineKind::Vllm => None,
+    };
+    let is_unknown = kind == EngineKind::OpenAi && gauges.is_none();
+    Some(Watch { health: if is_unknown { "v1/models" } else { "health" }, gauges, slots: None })
 }
 
 /// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it
@@ -191,6 +226,9 @@ async fn has_our_tokens(
         let post = upstream.ask("tokenize", body.to_string().into_bytes());
         let response =
             post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
+        if is_busy(response.status()) {
+            return Err(ProbeError::Unreachable(format!("it answers {}", response.status())));
+        }
         if !response.status().is_success() {
             return Ok(false);
         }
@@ -232,7 +270,8 @@ async fn one_token(
         reasoning_budget: None,
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0,
-        affinity: 0,
+        affinity: RouteKey::Beginning(0),
+        principal: 0,
         priority: 0,
         traceparent: None,
     };
@@ -245,7 +284,7 @@ async fn one_token(
     let response = post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
     match response.status() {
         StatusCode::OK => {}
-        status if status.is_client_error() => return Ok(Answered::Refused),
+        status if status.is_client_error() && !is_busy(status) => return Ok(Answered::Refused),
         status => return Err(ProbeError::Unreachable(format!("it answers a probe with {status}"))),
     }
     let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;

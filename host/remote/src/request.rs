@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
+use engine::{Constraint, GenerationRequest, LogitsProcessors, RouteKey, SamplingParams};
 
 use super::schema::SchemaGaps;
 
@@ -24,7 +24,8 @@ pub(super) struct RemoteRequest {
     /// optional.
     pub(super) schema_gaps: SchemaGaps,
     pub(super) cache_salt: u64,
-    pub(super) affinity: u64,
+    pub(super) affinity: RouteKey,
+    pub(super) principal: u64,
     pub(super) priority: i32,
     /// The caller's trace.
     pub(super) traceparent: Option<Arc<str>>,
@@ -62,6 +63,7 @@ impl RemoteRequest {
             reasoning_budget: request.reasoning_budget,
             cache_salt: request.cache_salt,
             affinity: request.affinity,
+            principal: request.principal,
             priority: request.priority,
             traceparent: request.traceparent,
         }

@@ -114,7 +114,7 @@ impl Upstream {
     /// # Errors
     /// The engine can't, or is unavailable.
     pub(super) fn check(&self, request: &RemoteRequest) -> Result<(), SubmitError> {
-        let facts = self.facts().ok_or(SubmitError::Unavailable { retry_after: None })?;
+        let facts = self.facts().ok_or(SubmitError::UNAVAILABLE)?;
         if let Some(context) = facts.context.filter(|context| request.prompt.len() >= *context) {
             return Err(SubmitError::PromptLength { tokens: request.prompt.len(), context });
         }

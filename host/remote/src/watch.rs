@@ -9,7 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use http::StatusCode;
 use tokio::time::MissedTickBehavior;
 
-use super::facts::Facts;
+use super::facts::{Facts, GaugeNames};
 use super::load;
 use super::metrics::STATE;
 use super::options::EngineList;
@@ -91,7 +91,7 @@ async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
     };
     let began = Instant::now();
     match check_health(upstream, &facts).await {
-        Ok(()) => take_load(pool, upstream, &facts).await,
+        Ok(()) => take_load(pool, upstream, facts.watch.as_ref().and_then(|watch| watch.gauges)).await,
         // A busy engine's check may wait behind the answers that it generates: an engine that
         // delivers is alive.
         Err(Unhealthy::NoAnswer) if upstream.has_delivered_since(began) => {}
@@ -109,7 +109,7 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
     let probe_request =
         ProbeRequest { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
     let (facts, doubts) = probe(upstream, &probe_request).await?;
-    pool.router.set_slots(upstream.name(), facts.slots);
+    pool.router.set_behind(upstream.name(), facts.behind());
     upstream.set_facts(Some(facts.clone()));
     pool.router.set_up(upstream.name(), true);
     // An engine that is said to be found takes requests.
@@ -122,7 +122,8 @@ fn announce(upstream: &Upstream, facts: &Facts, doubts: &[&str]) {
     let (engine, path) = (upstream.name(), wire::of(facts.kind).path());
     let alike = if doubts.is_empty() { ", 20 strings tokenise alike" } else { "" };
     let model = super::words::plain(&facts.model);
-    tracing::info!(%engine, model, context = facts.context, slots = facts.slots, "found {} at /{path}{alike}", facts.name);
+    let slots = facts.watch.as_ref().and_then(|watch| watch.slots);
+    tracing::info!(%engine, model, context = facts.context, slots, "found {} at /{path}{alike}", facts.name);
     for shortcoming in facts.shortcomings().iter().chain(doubts) {
         tracing::warn!(%engine, "{shortcoming}");
     }
@@ -143,7 +144,8 @@ enum Unhealthy {
 }
 
 async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), Unhealthy> {
-    let response = upstream.get(facts.health).send().await;
+    let Some(watch) = &facts.watch else { return check_gateway(upstream).await };
+    let response = upstream.get(watch.health).send().await;
     let unanswered = |error: reqwest::Error| {
         if error.is_timeout() { Unhealthy::NoAnswer } else { Unhealthy::Connection(connection_words(&error)) }
     };
@@ -151,9 +153,18 @@ async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), Unhealth
     if status.is_success() { Ok(()) } else { Err(Unhealthy::Status(status)) }
 }
 
-/// Reports the engine's load to the router, if the engine has metrics.
-async fn take_load(pool: &UpstreamPool, upstream: &Upstream, facts: &Facts) {
-    let Some(gauges) = facts.gauges else { return };
+/// Checks that a gateway takes connections. What it answers is the word of one of its engines, or of
+/// a moment without one: each request hears that for itself.
+async fn check_gateway(upstream: &Upstream) -> Result<(), Unhealthy> {
+    match upstream.get("v1/models").send().await {
+        Err(error) if error.is_connect() => Err(Unhealthy::Connection(connection_words(&error))),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Reports the engine's load to the router, if the engine has gauges.
+async fn take_load(pool: &UpstreamPool, upstream: &Upstream, gauges: Option<&GaugeNames>) {
+    let Some(gauges) = gauges else { return };
     let Ok(response) = upstream.get("metrics").send().await else { return };
     if !response.status().is_success() {
         return;
@@ -173,7 +184,9 @@ fn figures(pool: &UpstreamPool) {
                 .set(value);
         };
         gauge("in_flight", engine.in_flight.into());
-        gauge("slots", engine.slots.into());
+        if let Some(slots) = engine.slots {
+            gauge("slots", slots.into());
+        }
         gauge("up", f64::from(engine.up));
         gauge("breaker_open", f64::from(engine.breaker != BreakerState::Closed));
         gauge("draining", f64::from(engine.draining));

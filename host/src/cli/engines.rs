@@ -13,8 +13,9 @@ use super::values::{parsed, text};
 #[derive(clap::Args)]
 pub(super) struct EngineArguments {
     /// Kind of the engines at the URLs: `auto` asks each engine, `openai` is any server of
-    /// `/v1/completions` that takes token ids [default: auto].
-    #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp", value_parser = for_model(kind))]
+    /// `/v1/completions` that takes token ids, `gateway` is one URL that is many engines, such as llm-d's
+    /// router or Dynamo [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp|gateway", value_parser = for_model(kind))]
     engine_kind: Vec<ForModel<Option<EngineKind>>>,
     /// Whether the engines bound reasoning themselves: `vllm` sends budgets of reasoning as
     /// `thinking_token_budget`, which vLLM keeps where it was started with `--reasoning-config`
@@ -96,5 +97,5 @@ fn kind(text: &str) -> Result<Option<EngineKind>, String> {
     }
     EngineKind::of(text)
         .map(Some)
-        .ok_or_else(|| "expected `auto`, `openai`, `vllm`, `sglang` or `llamacpp`".to_owned())
+        .ok_or_else(|| "expected `auto`, `openai`, `vllm`, `sglang`, `llamacpp` or `gateway`".to_owned())
 }

@@ -65,7 +65,7 @@ fn version_says_what_the_binary_is_made_of() {
     let expected = ["version", "commit", "contract", "contract", "engine", "engine", "engine", "engine"];
     assert_eq!(beginnings, expected, "{lines}");
     assert!(
-        lines.contains("\nengine   remote: servers of the kinds openai, vllm, sglang, llamacpp\n"),
+        lines.contains("\nengine   remote: servers of the kinds openai, vllm, sglang, llamacpp, gateway\n"),
         "{lines}"
     );
 }

@@ -3,8 +3,9 @@
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// A request's head, in lower case, and its body.
+/// A request's head, as it came and in lower case, and its body.
 pub(super) struct Received {
+    pub(super) raw: Vec<u8>,
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
@@ -25,13 +26,14 @@ pub(super) async fn receive(socket: &mut TcpStream) -> std::io::Result<Option<Re
     let length =
         head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
     let mut body = bytes.split_off(end);
+    let raw = bytes;
     while body.len() < length {
         match socket.read(&mut buffer).await? {
             0 => return Ok(None),
             count => body.extend_from_slice(&buffer[..count]),
         }
     }
-    Ok(Some(Received { head, body }))
+    Ok(Some(Received { raw, head, body }))
 }
 
 /// Response with this JSON body; 404 without one.

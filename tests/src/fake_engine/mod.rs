@@ -3,6 +3,7 @@
 
 mod action;
 mod answers;
+mod gateway;
 mod http;
 mod log;
 
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 
 pub use action::Action;
 pub use answers::{done, event, event_of, head, ids, refusal, tokenizer, whole, without_tokens};
+pub use gateway::{FakeGateway, Passed};
 use http::{Received, plain, receive};
 pub use log::{Health, RequestLog};
 
@@ -114,7 +116,7 @@ impl FakeEngine {
 impl Fake {
     async fn serve(&self, mut socket: TcpStream) -> std::io::Result<()> {
         socket.set_nodelay(true)?;
-        while let Some(Received { head, body }) = receive(&mut socket).await? {
+        while let Some(Received { head, body, .. }) = receive(&mut socket).await? {
             let path = head.split_ascii_whitespace().nth(1).unwrap_or_default();
             let value: Value = serde_json::from_slice(&body).unwrap_or_default();
             let is_answer = matches!(

@@ -104,7 +104,7 @@ pub(crate) const PARALLEL_TOOL_CALLS: Field<bool> =
     Field::new("parallel_tool_calls", "`false`: the turn ends after its first call");
 pub(crate) const CACHE_KEY: Field<&str> = Field::new(
     "prompt_cache_key",
-    "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says",
+    "requests of one key and one beginning go to one engine, where there are several, which hears of them as a chain; prefixes are cached whatever it says",
 );
 pub(crate) const VERBOSITY: Field<OneOf> =
     Field::new("verbosity", "an argument of the chat template, `verbosity`")

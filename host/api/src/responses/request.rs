@@ -18,7 +18,7 @@ use crate::request::{ApiRequest, CountRequest, Defaults, UNCOUNTED};
 use crate::tools::{TOOL_CHOICE, ToolBounds, ToolChoiceField, choice};
 use crate::warnings::Warnings;
 use grammar::Demand;
-use model::{Beginning, Job, Truncation};
+use model::{Beginning, ClientSession, Job, Truncation};
 use prompt::Conversation;
 
 /// A request whose body was read and checked.
@@ -107,6 +107,10 @@ pub(crate) fn parse(
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
         raw: raw_messages(body, input)?,
         cache_key: body.get(fields::CACHE_KEY)?.map(str::to_owned),
+        session: echo
+            .conversation
+            .as_ref()
+            .map(|conversation| ClientSession::named(conversation.id.as_bytes())),
         priority: body.get(fields::PRIORITY)?.unwrap_or(0),
         ..Job::default()
     };

@@ -12,7 +12,7 @@ mod mask;
 mod request;
 
 pub use mask::TokenMask;
-pub use request::GenerationRequest;
+pub use request::{GenerationRequest, RouteKey};
 
 /// An engine for one model. Methods never block; work happens on the engine's own threads.
 ///

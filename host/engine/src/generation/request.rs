@@ -9,6 +9,33 @@ use crate::error::SubmitError;
 use crate::logits::LogitsProcessors;
 use crate::token::SamplingParams;
 
+/// Routing key of a request: a hash, with the principal's salt, of what its prompt begins with.
+/// Requests with the same beginning have the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteKey {
+    /// The beginning alone.
+    Beginning(u64),
+    /// The beginning, with the client's name for the chain of requests: an agent's session, a
+    /// conversation, or a cache key. Upstream engines are told of it.
+    Chain(u64),
+}
+
+impl RouteKey {
+    /// The number by which a router chooses.
+    pub fn number(self) -> u64 {
+        let (Self::Beginning(number) | Self::Chain(number)) = self;
+        number
+    }
+
+    /// The number of a chain that the client named.
+    pub fn chain(self) -> Option<u64> {
+        match self {
+            Self::Beginning(_) => None,
+            Self::Chain(number) => Some(number),
+        }
+    }
+}
+
 /// Request to generate one sequence.
 #[derive(Debug)]
 pub struct GenerationRequest {
@@ -51,10 +78,8 @@ pub struct GenerationRequest {
     /// Salt of the prefix cache. Requests with different salts share no KV blocks, and so learn
     /// nothing of each other's prompts; different principals have different salts.
     pub cache_salt: u64,
-    /// Routing hash: requests with the same beginning have the same number, so that a router sends
-    /// them to the upstream engine whose prefix cache has this beginning. The hash includes the
-    /// principal's salt.
-    pub affinity: u64,
+    /// Key by which a router chooses the upstream engine whose prefix cache has this beginning.
+    pub affinity: RouteKey,
     /// Priority among requests of one principal: waiting ones with a lower number begin first, and
     /// are preempted last. 0 is usual.
     pub priority: i32,
@@ -92,7 +117,7 @@ impl GenerationRequest {
             reasoning_budget: None,
             principal: 0,
             cache_salt: 0,
-            affinity: 0,
+            affinity: RouteKey::Beginning(0),
             priority: 0,
             opens_turn: false,
             queue,

@@ -221,7 +221,7 @@ impl Scheduler {
         let Some(timeout) = self.options.queue_timeout else { return };
         let is_late = |one: &Sequence| self.now.saturating_sub(one.queued_at) >= timeout;
         for mut late in self.queue.remove_if(is_late) {
-            let refusal = SubmitError::Overloaded { retry_after: Some(timeout) };
+            let refusal = SubmitError::Overloaded { retry_after: Some(timeout), dropped: None };
             late.end(Finish::Refused(refusal));
             self.counts.refused += 1;
         }

@@ -202,7 +202,7 @@ fn late_waiters_are_refused_and_those_begun_are_not() {
     at(&mut rig, 9);
     assert_eq!((first.read(9), rig.scheduler.until_deadline()), (0, Some(Duration::from_secs(1))));
     at(&mut rig, 10);
-    let refused = SubmitError::Overloaded { retry_after: Some(Duration::from_secs(9)) };
+    let refused = SubmitError::Overloaded { retry_after: Some(Duration::from_secs(9)), dropped: None };
     assert_eq!((first.read(9), first.finish), (1, Some(Finish::Refused(refused))));
     assert_eq!((second.read(9), second.finish.is_none()), (0, true));
     running.leave();

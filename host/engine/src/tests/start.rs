@@ -50,7 +50,7 @@ fn first_word_is_waited_for_and_steps_follow_it() {
 
 #[test]
 fn a_refusal_is_the_first_word_and_the_last() {
-    let refused = SubmitError::Unavailable { retry_after: Some(Duration::from_secs(3)) };
+    let refused = SubmitError::Unavailable { retry_after: Some(Duration::from_secs(3)), dropped: None };
     let mut generation = Generation::new(Late { polls: 0, word: Err(refused.clone()) });
     runtime().block_on(async {
         assert_eq!(generation.started().await, Err(refused));
@@ -97,7 +97,7 @@ fn request_never_begun_is_refused_by_sleeping_engine() {
     let timeout = Duration::from_millis(1);
     let engine = with_deadline(0, timeout);
     let mut generation = engine.submit(request([1], 5)).unwrap();
-    let refused = Err(SubmitError::Overloaded { retry_after: Some(timeout) });
+    let refused = Err(SubmitError::Overloaded { retry_after: Some(timeout), dropped: None });
     assert_eq!(runtime().block_on(generation.started()), refused);
     assert_eq!(runtime().block_on(generation.next()), None);
 }

@@ -409,7 +409,7 @@ impl Model {
         let served = Arc::clone(&self.served);
         let caller = Caller::new(self.principal.clone(), self.meter.clone());
         let _waits = caller.waits();
-        let place = served.waiting_room.enter(self.principal.cache_salt())?;
+        let place = served.waiting_room.enter(self.principal.number())?;
         let slot = match lane {
             Lane::Own | Lane::Free => None,
             Lane::Constrained => served.constrained.ask(&self.principal).await.ok(),

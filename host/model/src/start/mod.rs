@@ -9,10 +9,10 @@ mod recorded;
 
 use std::sync::Arc;
 
-use engine::{GenerationRequest, SamplingParams};
+use engine::{GenerationRequest, RouteKey, SamplingParams};
 
 use self::processors::check_grammar_ends;
-use super::affinity::AffinityInput;
+use super::affinity::{AffinityInput, PromptBeginning};
 use super::answer_context::{AnswerContext, GenerationNumber};
 use super::choices::Choices;
 use super::constraint::AnswerConstraint;
@@ -41,7 +41,7 @@ struct PreparedPrompt {
     /// Conversation by which a script chooses its answer.
     conversation: Conversation,
     /// Affinity of the prompt's beginning.
-    affinity: u64,
+    affinity: RouteKey,
     /// Text of the prompt, if the client wrote all of it.
     written: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Served {
         }
         if let Beginning::Raw(prompts) = &job.beginning {
             let prompts =
-                prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
+                prompts.iter().map(|prompt| self.raw(&job, prompt, principal)).collect::<Result<_, _>>()?;
             let parser = self.parsers.without_parser();
             return Ok(PreparedJob { job, parser, prompts, call_ids: Vec::new() });
         }
@@ -127,9 +127,8 @@ impl Served {
         let parser = self.parsers.current();
         // The affinity is computed before messages are dropped, so that it stays the same when the
         // conversation grows.
-        let input =
-            AffinityInput::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
-        let affinity = input.affinity(principal);
+        let beginning = PromptBeginning::Conversation(&job.conversation);
+        let affinity = AffinityInput { name: job.chain_name(), beginning }.affinity(principal);
         // Before the prompt spells them as the model knows them.
         let call_ids = parser.ids_beside(&job.conversation);
         let prompt = self.prompt(&mut job, &parser, context.is_observed())?;
@@ -224,7 +223,12 @@ impl Served {
     }
 
     /// Makes a raw prompt. A script sees its text as the message of a user.
-    fn raw(&self, prompt: &RawPrompt, principal: &Principal) -> Result<PreparedPrompt, StartError> {
+    fn raw(
+        &self,
+        job: &Job,
+        prompt: &RawPrompt,
+        principal: &Principal,
+    ) -> Result<PreparedPrompt, StartError> {
         let (ids, text) = match prompt {
             RawPrompt::Text { text, special } => (self.encode(text, *special)?, text.clone()),
             RawPrompt::Tokens(ids) => {
@@ -234,7 +238,8 @@ impl Served {
         };
         let messages = vec![ChatMessage::text(Role::User, text.clone())];
         let conversation = Conversation { messages, tools: Vec::new() };
-        let affinity = AffinityInput::Ids(&ids).affinity(principal);
+        let beginning = PromptBeginning::Ids(&ids);
+        let affinity = AffinityInput { name: job.chain_name(), beginning }.affinity(principal);
         let authors = vec![(Author::Client, u32::try_from(ids.len()).unwrap_or(u32::MAX))];
         let prompt = Prompt { ids, generation_prompt: Vec::new(), authors };
         Ok(PreparedPrompt { prompt, conversation, affinity, written: Some(text) })
@@ -372,10 +377,10 @@ impl Served {
             mask,
             constraint,
             reasoning_budget: job.reasoning_budget.filter(|_| self.engine_keeps_budgets),
-            affinity: 0,
+            affinity: RouteKey::Beginning(0),
             priority: job.priority,
             opens_turn: false,
-            principal: principal.cache_salt(),
+            principal: principal.number(),
             cache_salt: job
                 .cache_salt
                 .as_deref()

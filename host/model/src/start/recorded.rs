@@ -4,7 +4,7 @@
 use engine::{Generation, GenerationRequest, StepOutput};
 
 use super::{ChoiceStart, PreparedJob, PreparedPrompt, most_tokens};
-use crate::affinity::AffinityInput;
+use crate::affinity::{AffinityInput, PromptBeginning};
 use crate::answer_context::{AnswerContext, GenerationNumber};
 use crate::error::StartError;
 use crate::job::{Beginning, Job};
@@ -30,7 +30,7 @@ impl Served {
             let recorded = (first..).step_by(per_prompt as usize).zip(prompts);
             let prompt = |(number, prompt)| -> Result<PreparedPrompt, StartError> {
                 let recorded = recorded_prompt(playback, number)?;
-                Ok(PreparedPrompt { prompt: recorded, ..self.raw(prompt, principal)? })
+                Ok(PreparedPrompt { prompt: recorded, ..self.raw(&job, prompt, principal)? })
             };
             let prompts = recorded.map(prompt).collect::<Result<_, _>>()?;
             let parser = self.parsers.without_parser();
@@ -39,7 +39,8 @@ impl Served {
         let parser = self.parsers.current();
         let call_ids = parser.ids_beside(&job.conversation);
         let prompt = recorded_prompt(playback, first)?;
-        let affinity = AffinityInput::Ids(&prompt.ids).affinity(principal);
+        let beginning = PromptBeginning::Ids(&prompt.ids);
+        let affinity = AffinityInput { name: job.chain_name(), beginning }.affinity(principal);
         let conversation = std::mem::take(&mut job.conversation);
         let prompts = vec![PreparedPrompt { prompt, conversation, affinity, written: None }];
         Ok(PreparedJob { job, parser, prompts, call_ids })

@@ -52,6 +52,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- with $v.engine.urls }}
 - {{ printf "--engine=%s" (join "," .) | quote }}
 {{- end }}
+{{- if and $v.engine.urls $v.engine.kind }}
+- --engine-kind={{ $v.engine.kind }}
+{{- end }}
 {{- if and $v.engine.urls $v.engine.keySecret.name }}
 - --engine-key=env:SLUICE_ENGINE_KEY
 {{- end }}

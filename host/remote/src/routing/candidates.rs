@@ -58,7 +58,7 @@ impl<F> Ask<'_, F> {
     {
         let (mut roomy, mut full) = (Loads::default(), Loads::default());
         for engine in engines.iter_mut() {
-            let report = engine.gauges.fresh(options.report_lifetime, self.now);
+            let report = engine.report(options.report_lifetime, self.now);
             let others = report.map(LoadReport::others);
             let candidacy =
                 self.candidacy(engine, report.is_some_and(|report| report.is_full(options.kv_full)));
@@ -77,7 +77,7 @@ impl<F> Ask<'_, F> {
             engines.iter().enumerate().filter(|(_, engine)| engine.candidate.candidacy == wanted)
         {
             let load = engine.candidate.load;
-            let class = if load < bound.of(engine.gauges.slots()) { 0 } else { 1 + u64::from(load) };
+            let class = if load < bound.of(engine.slots()) { 0 } else { 1 + u64::from(load) };
             // Order of the engines for this key: its last engine first, then by descending
             // rendezvous weight.
             let order = (self.home != Some(engine.id), !weight(self.key, engine.hash));

@@ -1,12 +1,12 @@
 //! Engines of a router and their state: the list, and the load of each engine.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use seeded::fnv1a;
 
 use super::RoutingOptions;
-use super::breaker::{Breaker, BreakerState, Permit};
+use super::breaker::{Breaker, BreakerOptions, BreakerState, Permit};
 use super::candidate::{Candidacy, EngineCandidate};
 use super::gauges::{Gauges, LoadReport, ReportedLoad};
 
@@ -21,8 +21,9 @@ pub struct EngineStatus {
     pub in_flight: u32,
     /// Requests of other hosts on the engine, as last reported.
     pub others: u32,
-    /// Number of requests that the engine runs without queueing, as learned so far.
-    pub slots: u32,
+    /// Number of requests that the engine runs without queueing, as learned so far; none of a
+    /// gateway.
+    pub slots: Option<u32>,
     /// Whether the engine passes its health checks.
     pub up: bool,
     /// State of the engine's circuit breaker.
@@ -36,6 +37,17 @@ pub struct EngineStatus {
     pub available: bool,
 }
 
+/// What is behind an engine's URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// One engine, with the number of requests that it runs at a time, if it says so; otherwise its
+    /// gauges teach it.
+    One(Option<u32>),
+    /// A gateway that chooses among engines of its own. What it refuses, and what breaks off, tells
+    /// nothing of the next request, so its circuit breaker counts nothing, and it has no slots.
+    Many,
+}
+
 pub(super) struct Engine<T> {
     /// Number from 1, never used again for another engine of this router.
     pub(super) id: u32,
@@ -45,7 +57,8 @@ pub(super) struct Engine<T> {
     pub(super) up: bool,
     draining: bool,
     pub(super) in_flight: u32,
-    pub(super) gauges: Gauges,
+    /// Gauges of one engine; none of a gateway.
+    gauges: Option<Gauges>,
     pub(super) breaker: Breaker,
     /// Result of the current selection.
     pub(super) candidate: EngineCandidate,
@@ -61,7 +74,7 @@ impl<T> Engine<T> {
             up: false,
             draining: false,
             in_flight: 0,
-            gauges: Gauges::new(slots),
+            gauges: Some(Gauges::new(slots)),
             breaker: Breaker::new(),
             candidate: EngineCandidate { candidacy: Candidacy::None, load: 0 },
         }
@@ -75,13 +88,40 @@ impl<T> Engine<T> {
         self.up && !self.draining && self.breaker.permits(now)
     }
 
+    /// The last report of its gauges, unless it is too old.
+    pub(super) fn report(&self, lifetime: Duration, now: Instant) -> Option<&LoadReport> {
+        self.gauges.as_ref()?.fresh(lifetime, now)
+    }
+
+    /// Number of requests that it runs without queueing; no bound of a gateway is known.
+    pub(super) fn slots(&self) -> u32 {
+        self.gauges.as_ref().map_or(u32::MAX, Gauges::slots)
+    }
+
+    /// Counts a failure, which a gateway's is not: another of its engines takes the next request.
+    pub(super) fn failed(&mut self, permit: Permit, options: &BreakerOptions, now: Instant) {
+        if self.gauges.is_some() {
+            self.breaker.failed(permit, options, now);
+        }
+    }
+
+    fn set_behind(&mut self, behind: Behind, slots: u32) {
+        match behind {
+            Behind::One(told) => self.gauges.get_or_insert_with(|| Gauges::new(slots)).set_slots(told),
+            Behind::Many => {
+                self.gauges = None;
+                self.breaker = Breaker::new();
+            }
+        }
+    }
+
     fn status(&self, options: &RoutingOptions, now: Instant) -> EngineStatus {
-        let report = self.gauges.fresh(options.report_lifetime, now);
+        let report = self.report(options.report_lifetime, now);
         EngineStatus {
             name: Arc::clone(&self.name),
             in_flight: self.in_flight,
             others: report.map_or(0, LoadReport::others),
-            slots: self.gauges.slots(),
+            slots: self.gauges.as_ref().map(Gauges::slots),
             up: self.up,
             breaker: self.breaker.state(now),
             full: report.is_some_and(|report| report.is_full(options.kv_full)),
@@ -128,13 +168,16 @@ impl<T> Engines<T> {
 
     pub(super) fn report(&mut self, name: &str, load: ReportedLoad, now: Instant) {
         if let Some(engine) = self.named(name) {
-            engine.gauges.report(load, engine.in_flight, now);
+            let in_flight = engine.in_flight;
+            if let Some(gauges) = &mut engine.gauges {
+                gauges.report(load, in_flight, now);
+            }
         }
     }
 
-    pub(super) fn set_slots(&mut self, name: &str, slots: Option<u32>) {
+    pub(super) fn set_behind(&mut self, name: &str, behind: Behind, slots: u32) {
         if let Some(engine) = self.named(name) {
-            engine.gauges.set_slots(slots);
+            engine.set_behind(behind, slots);
         }
     }
 

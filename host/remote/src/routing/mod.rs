@@ -36,7 +36,7 @@ use std::time::Duration;
 
 pub use breaker::{BreakerOptions, BreakerState};
 pub use candidates::NoEngine;
-pub use engines::EngineStatus;
+pub use engines::{Behind, EngineStatus};
 pub use gauges::ReportedLoad;
 pub use router::{Affinity, EngineLease, Router};
 

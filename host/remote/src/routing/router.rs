@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::RoutingOptions;
 use super::breaker::Permit;
 use super::candidates::{Ask, NoEngine};
-use super::engines::{EngineStatus, Engines};
+use super::engines::{Behind, EngineStatus, Engines};
 use super::gauges::ReportedLoad;
 use super::last_engines::LastEngines;
 
@@ -111,10 +111,10 @@ impl<T: Clone> Router<T> {
         self.shared.lock().engines.report(engine, load, now);
     }
 
-    /// Sets the number of requests that an engine runs at a time, if it says so; otherwise its
-    /// gauges teach it. Unknown names are ignored.
-    pub(crate) fn set_slots(&self, engine: &str, slots: Option<u32>) {
-        self.shared.lock().engines.set_slots(engine, slots);
+    /// Sets what is behind an engine's URL: until then, one engine that says nothing of its slots.
+    /// Unknown names are ignored.
+    pub(crate) fn set_behind(&self, engine: &str, behind: Behind) {
+        self.shared.lock().engines.set_behind(engine, behind, self.shared.options.slots);
     }
 
     /// Sets whether an engine is up: whether it answers and has our vocabulary. Unknown names are
@@ -185,7 +185,7 @@ impl<T> EngineLease<T> {
         if !std::mem::replace(&mut self.has_failed, true)
             && let Some(engine) = self.shared.lock().engines.by_id(self.id)
         {
-            engine.breaker.failed(self.permit, &self.shared.options.breaker, now);
+            engine.failed(self.permit, &self.shared.options.breaker, now);
         }
     }
 }

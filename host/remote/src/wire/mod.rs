@@ -28,7 +28,7 @@ use super::schema::SchemaCompiler;
 /// Protocol of a kind of engines.
 pub(super) fn of(kind: EngineKind) -> &'static dyn Wire {
     match kind {
-        EngineKind::OpenAi => &openai::OpenAi,
+        EngineKind::OpenAi | EngineKind::Gateway => &openai::OpenAi,
         EngineKind::Vllm => &vllm::Vllm,
         EngineKind::Sglang => &sglang::Sglang,
         EngineKind::LlamaCpp => &llamacpp::LlamaCpp,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::vllm_params::{self, SamplingFields};
 use super::{Chunk, TokenSource, Unsupported, Wire, WireFault, WireReader};
 use crate::facts::Facts;
+use crate::identity;
 use crate::request::RemoteRequest;
 
 pub(super) struct OpenAi;
@@ -25,6 +26,8 @@ struct OpenAiBody<'a> {
     return_tokens_as_token_ids: bool,
     add_special_tokens: bool,
     cache_salt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
     #[serde(skip_serializing_if = "is_usual")]
     priority: i32,
     #[serde(flatten)]
@@ -71,6 +74,7 @@ impl Wire for OpenAi {
             return_tokens_as_token_ids: true,
             add_special_tokens: false,
             cache_salt: salt(request),
+            session_id: identity::session_field(facts, request),
             priority: request.priority,
             sampling: SamplingFields::new(request, facts),
         })

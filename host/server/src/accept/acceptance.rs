@@ -223,6 +223,7 @@ pub(crate) async fn launch(
         // Only the client is told which: they are names of the request.
         tracing::debug!(id = %caller.id, fields = warnings.len(), "parts of the request are ignored");
     }
+    job.session = job.session.or(caller.session);
     let context = model.answer_context().clone();
     let facts = context.trace().is_some().then(|| facts(caller, protocol, &model));
     let metrics = model.answer_metrics();

@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::accept::app::App;
+use crate::accept::caller::session_of;
 use crate::accept::keys::PresentedKey;
 use crate::http::answer::{event_names, refuse};
 use crate::http::connection::{Disconnect, Upgrade};
@@ -94,7 +95,8 @@ fn switch(app: App, mut request: Request, key: &str) -> Response {
     };
     let principal = extensions.get::<Principal>().cloned().unwrap_or_default();
     let key = extensions.get::<PresentedKey>().cloned();
-    let client = Client { principal, key, names: event_names(request.headers()) };
+    let session = session_of(request.headers());
+    let client = Client { principal, key, session, names: event_names(request.headers()) };
     let upgraded = hyper::upgrade::on(&mut request);
     upgrade.to(async move {
         match upgraded.await {

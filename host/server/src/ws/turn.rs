@@ -25,6 +25,7 @@ use api::error::ApiError;
 use api::event_names::EventNames;
 use api::responses::steer::{self, ResponseEnd};
 use api::responses::web_socket::{of_lane, renumbered, warned};
+use model::ClientSession;
 
 /// Names of the events that end a response.
 const LAST: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
@@ -61,6 +62,8 @@ pub(crate) struct Client {
     pub(crate) principal: Principal,
     /// The key that the upgrade came with, if one was needed.
     pub(crate) key: Option<PresentedKey>,
+    /// The session that its responses are of.
+    pub(crate) session: Option<ClientSession>,
     /// Whose names of events it knows.
     pub(crate) names: EventNames,
 }
@@ -160,7 +163,8 @@ impl Socket {
         let settings = settings.filter(|_| generate).and_then(|json| self.held(json));
         let RequestId(id) = RequestId::random();
         let principal = self.client.principal.clone();
-        let caller = Caller { principal, id, began: Instant::now(), span: None, is_probe: false };
+        let session = self.client.session;
+        let caller = Caller { principal, id, began: Instant::now(), span: None, session, is_probe: false };
         let is_stored = self.app.store.is_some() && store != Some(false);
         let continues = match &parent {
             _ if is_stored => Continues::AsTheBodySays,

@@ -136,3 +136,18 @@ fn an_open_engine_leaves_its_keys_to_others() {
     probe.succeeded();
     assert_eq!(*select(&router, 1, now + seconds(5)).engine(), home);
 }
+
+#[test]
+fn gateway_has_no_breaker_and_no_slots() {
+    let (router, now) = (router(1), Instant::now());
+    router.set_behind(&name(0), Behind::Many);
+    for _ in 0..20 {
+        select(&router, 1, now).failed(now);
+    }
+    router.report(&name(0), gauges(40, 3), now);
+    router.report(&name(0), gauges(40, 3), now);
+    let status = &router.status(now)[0];
+    assert_eq!((status.breaker, status.slots, status.others), (BreakerState::Closed, None, 0));
+    router.set_behind(&name(0), Behind::One(Some(3)));
+    assert_eq!(router.status(now)[0].slots, Some(3));
+}

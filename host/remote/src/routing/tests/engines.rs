@@ -87,7 +87,7 @@ fn slots_are_what_runs_while_requests_wait() {
     let router = router(1);
     let slots = |load| {
         router.report(&name(0), load, now);
-        router.status(now)[0].slots
+        router.status(now)[0].slots.unwrap()
     };
     // One report with a waiting request isn't enough: it may be on its way into the batch.
     assert_eq!(slots(gauges(4, 1)), 8);
@@ -103,14 +103,14 @@ fn slots_are_what_runs_while_requests_wait() {
 fn slots_that_the_engine_tells_are_not_learned() {
     let now = Instant::now();
     let router = router(1);
-    router.set_slots(&name(0), Some(3));
+    router.set_behind(&name(0), Behind::One(Some(3)));
     for load in [gauges(40, 0), gauges(1, 5), gauges(1, 5)] {
         router.report(&name(0), load, now);
-        assert_eq!(router.status(now)[0].slots, 3);
+        assert_eq!(router.status(now)[0].slots, Some(3));
     }
-    router.set_slots(&name(0), None);
+    router.set_behind(&name(0), Behind::One(None));
     router.report(&name(0), gauges(16, 0), now);
-    assert_eq!(router.status(now)[0].slots, 18);
+    assert_eq!(router.status(now)[0].slots, Some(18));
 }
 
 #[test]
@@ -119,5 +119,5 @@ fn unknown_names_are_ignored() {
     let router = router(1);
     router.report("http://other", gauges(50, 50), now);
     router.set_up("http://other", false);
-    assert_eq!(router.status(now)[0].slots, 8);
+    assert_eq!(router.status(now)[0].slots, Some(8));
 }

@@ -8,7 +8,7 @@ mod selection;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{EngineLease, NoEngine, ReportedLoad, Router, RoutingOptions};
+use super::{Behind, EngineLease, NoEngine, ReportedLoad, Router, RoutingOptions};
 
 /// Engines `0..count`, all up.
 fn router(count: usize) -> Router<usize> {

@@ -57,7 +57,7 @@ fn below_bound(engine: &EngineStatus, candidates: &[&EngineStatus]) -> bool {
     let total: u32 = candidates.iter().map(|engine| engine.in_flight + engine.others).sum();
     let count = u32::try_from(candidates.len()).unwrap();
     let of_mean = |percent: u32| (total * percent).div_ceil(100 * count);
-    let bound = of_mean(125).max(engine.slots.min(of_mean(175).max(8)));
+    let bound = of_mean(125).max(engine.slots.unwrap().min(of_mean(175).max(8)));
     engine.in_flight + engine.others < bound
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use engine::{Constraint, JsonBegins, JsonConstraint, LogitsProcessors, SamplingParams};
+use engine::{Constraint, JsonBegins, JsonConstraint, LogitsProcessors, RouteKey, SamplingParams};
 use serde_json::{Value, json};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Watch};
+use crate::identity;
 use crate::kind::EngineKind;
 use crate::request::RemoteRequest;
 use crate::schema::SchemaGaps;
@@ -27,9 +28,7 @@ fn facts(kind: EngineKind) -> Facts {
         follows_seeds: true,
         priority_sign: -1,
         has_raw_logprobs: false,
-        slots: None,
-        health: "health",
-        gauges: None,
+        watch: (kind != EngineKind::Gateway).then_some(Watch { health: "health", gauges: None, slots: None }),
     }
 }
 
@@ -54,7 +53,8 @@ fn request() -> RemoteRequest {
         reasoning_budget: None,
         schema_gaps: SchemaGaps::default(),
         cache_salt: 0xab,
-        affinity: 0,
+        affinity: RouteKey::Chain(0xcd),
+        principal: 0xef,
         priority: 0,
         traceparent: None,
     }
@@ -105,7 +105,7 @@ fn vllm_is_sent_every_field_that_decides_what_comes() {
     let own = json!({
         "model": "m", "prompt": [1, 2, 3], "n": 1, "echo": false, "stream": true,
         "stream_options": { "include_usage": true }, "return_token_ids": true, "return_tokens_as_token_ids": true,
-        "add_special_tokens": false, "cache_salt": "00000000000000ab"
+        "add_special_tokens": false, "cache_salt": "00000000000000ab", "session_id": "00000000000000cd"
     });
     completions.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
     assert_eq!(body(EngineKind::OpenAi, &request()), completions);
@@ -208,7 +208,7 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
             refused(&|request| request.processors.frequency = 1.0),
             is_llamacpp.then_some("frequency_penalty")
         );
-        let tells_scores = kind == EngineKind::OpenAi;
+        let tells_scores = matches!(kind, EngineKind::OpenAi | EngineKind::Gateway);
         assert_eq!(refused(&|request| request.prompt_logprobs = Some(1)), (!tells_scores).then_some("echo"));
         assert_eq!(
             refused(&|request| request.processors.min_tokens = 1),
@@ -246,5 +246,36 @@ fn bare_engine_refuses_constraints_and_priorities() {
             let change = |request: &mut RemoteRequest| request.constraint = Some(Arc::new(wish.clone()));
             assert_eq!(refused(kind, &bare, change), None, "{kind:?}");
         }
+    }
+}
+
+#[test]
+fn owner_and_chain_are_told_as_each_kind_reads_them() {
+    let told = |facts: &Facts, request: &RemoteRequest| {
+        let headers = identity::headers(facts, request);
+        let mut headers: Vec<_> =
+            headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+        headers.sort();
+        headers
+    };
+    let (owner, chain) = ("00000000000000ef", "00000000000000cd");
+    let sluice = Facts { is_sluice: true, ..facts(EngineKind::OpenAi) };
+    let fairness = format!("x-llm-d-inference-fairness-id: {owner}");
+    let sessions = ["x-aibrix-session-key", "x-dynamo-session-id"].map(|name| format!("{name}: {chain}"));
+    let gateway = [&sessions[..], &[fairness.clone(), format!("x-session-affinity: {chain}")]].concat();
+    for (facts, expected) in [
+        (facts(EngineKind::OpenAi), vec![]),
+        (sluice, vec![format!("x-session-affinity: {chain}")]),
+        (facts(EngineKind::Vllm), vec![format!("x-session-id: {chain}")]),
+        (facts(EngineKind::Sglang), vec![]),
+        (facts(EngineKind::LlamaCpp), vec![]),
+        (facts(EngineKind::Gateway), gateway),
+    ] {
+        assert_eq!(told(&facts, &request()), expected, "{:?}", facts.kind);
+        let unnamed = RemoteRequest { affinity: RouteKey::Beginning(0xcd), ..request() };
+        let owner_alone = expected.into_iter().filter(|header| *header == fairness).collect::<Vec<_>>();
+        assert_eq!(told(&facts, &unnamed), owner_alone, "no chain that nobody named: {:?}", facts.kind);
+        let wire = wire::of(facts.kind);
+        assert!(!String::from_utf8(wire.body(&unnamed, &facts, ID)).unwrap().contains("session"));
     }
 }
