@@ -11,10 +11,10 @@ WEATHER = {
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
 CHAT_TOOLS, RESPONSES_TOOLS = [{"type": "function", "function": WEATHER}], [{"type": "function", **WEATHER}]
-#: The question, whether tools are declared, and the kinds of items that have to come.
+#: The question, whether tools are declared, and the kinds of items that have to come. None hangs on the last bits of a sum, which engines differ in.
 ASKED = [
     ("What is the weather in Helsinki?", True, ["reasoning", "call"]),
-    ("What is the weather in Paris and Rome?", True, ["reasoning", "call", "call"]),
+    ("What is the weather in Oslo and Rome?", True, ["reasoning", "call", "call"]),
     ("Hello!", True, ["reasoning", "message"]),
     ("Hello!", False, ["reasoning", "message"]),
 ]

