@@ -10,7 +10,7 @@ use dynamo_parsers_v2::{
 };
 use gateway_tests::Tokens;
 use serde_json::json;
-use sluice_dynamo::{Reader, DynamoParser, register};
+use sluice_dynamo::{DynamoParser, Reader, register};
 
 fn tools() -> Vec<Tool> {
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use dynamo_parsers_v2::{Tool, UnifiedParser, UnifiedParserOutput, create_unified_parser_for_family};
 use gateway_tests::{CUTS, Seen, literals, package};
 use serde_json::json;
-use sluice_dynamo::{Reader, DynamoParser};
+use sluice_dynamo::{DynamoParser, Reader};
 
 use super::seen::{end, feed, seen};
 
