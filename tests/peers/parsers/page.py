@@ -1,4 +1,5 @@
 """Writes docs/conformance.md from what conformance.py found, and reasons.json: `page.py RESULTS --page`. With `--check` it fails if the page says otherwise.
+The page's end, from `OWN` on, is that of vllm_tests/compare.py.
 
 Every server that loses turns of a template needs a reason there, and every reason a loss.
 """
@@ -10,6 +11,7 @@ from conformance import HERE
 
 PAGE = HERE.parents[2] / "docs/conformance.md"
 SERVERS = {"vllm": "vLLM", "sglang": "SGLang", "transformers": "transformers", "smg": "smg", "symphony": "Symphony", "dynamo": "Dynamo", "dynamo-v2": "Dynamo 2"}
+OWN = "## vLLM's own tests of its parsers\n"
 HEAD = """# Which servers' parsers read what chat templates write
 Written by `tests/peers/parsers/run.sh` ([how](../tests/peers/parsers/README.md)). Published chat templates write [probes](parser-fit.md): turns with texts, reasoning, calls and values that are hard to write. The
 parsers of each server read them, each turn whole and as a stream. So nobody's taste decides what is right: the vendor's template wrote it, and it has to come back.
@@ -100,7 +102,7 @@ def page(results, templates):
     found = list(losses(results))
     whys = reasons(found)
     lines += [f"| {SERVERS[peer]} | `{name}` | {turns} | {' '.join(whys[peer, name])} |" for peer, name, turns in found]
-    return "\n".join([*lines, "<!-- end -->"]) + "\n"
+    return "\n".join([*lines, "<!-- end -->"]) + "\n\n" + "".join(PAGE.read_text().partition(OWN)[1:])
 
 
 def main():

@@ -141,6 +141,23 @@ class Plugin(unittest.TestCase):
         reasoning, content, calls = parser.parse(text, self.request(), True, self.reader.ids(text))
         self.assertEqual((reasoning, content, [(call.name, call.arguments) for call in calls]), ("Hm.", "I look.\n", [("f", '{"s": "x"}')]))
 
+    def test_vllm_sees_by_the_class_what_is_read(self):
+        for tool, reasoning in ((NAME, NAME), (NAME, None), (None, NAME)):
+            kind = self.reader.manager.get_parser(tool, reasoning, enable_auto_tools=True, tokenizer=self.tokenizer)
+            seen = kind.tool_parser_cls is not None, kind.reasoning_parser_cls is not None
+            self.assertEqual(seen, (bool(tool), bool(reasoning)))
+            self.assertIsNotNone(kind(self.tokenizer, self.request().tools))
+        reasoner = kind.reasoning_parser_cls(self.tokenizer)
+        self.assertEqual((reasoner.reasoning_start_str, reasoner.reasoning_end_str.strip()), ("<think>", "</think>"))
+
+    def test_a_call_of_a_step_is_one_delta_and_its_white_space_no_reasoning(self):
+        call = "<tool_call>\n<function=f>\n<parameter=s>\nx\n</parameter>\n</function>\n</tool_call>"
+        text = "Hm.\n" + call
+        parser = self.parser("sluice-qwen3-coder", "sluice-qwen3-coder")
+        delta = parser.parse_delta(text, self.reader.ids(text), self.request(), self.prompt, finished=True)
+        [made] = delta.tool_calls
+        self.assertEqual((delta.reasoning, delta.content, made.function.name, made.function.arguments), ("Hm.\n", None, "f", '{"s": "x"}'))
+
     def test_two_parsers_are_refused_and_vllms_own_are_made_as_before(self):
         for tool, reasoning in ((NAME, "qwen3"), ("hermes", NAME), (NAME, "sluice-glm")):
             with self.assertRaisesRegex(TypeError, "cannot be combined"):

@@ -24,7 +24,7 @@ pub(super) fn symphony(format: &str) -> Option<Start> {
             extra: Default::default(),
         };
         let tools = [Tool { tool_type: "function".to_owned(), function }];
-        let parser = sluice_symphony::SluiceParser::new(Arc::clone(&reader), &tools);
+        let parser = sluice_symphony::SymphonyParser::new(Arc::clone(&reader), &tools);
         Some(readers::symphony::read(Box::new(parser), ""))
     }))
 }
@@ -38,7 +38,7 @@ pub(super) fn dynamo(format: &str) -> Option<Start> {
             parameters: parameters(),
             strict: None,
         };
-        let parser = sluice_dynamo::SluiceParser::new(Arc::clone(&reader), &[tool]);
+        let parser = sluice_dynamo::DynamoParser::new(Arc::clone(&reader), &[tool]);
         Some(readers::dynamo_v2::read(Box::new(parser)))
     }))
 }

@@ -9,7 +9,7 @@ use dynamo_parsers_v2::{
     Tool, UnifiedParser, UnifiedParserFactory, canonical_unified_family, register_unified_parser,
 };
 
-use super::parser::SluiceParser;
+use super::parser::DynamoParser;
 use reader::Reader;
 
 /// Maximum number of families.
@@ -61,7 +61,7 @@ pub fn register(family: &str, reader: Reader) -> Result<(), NoRoom> {
 fn start<const SLOT: usize>(tools: &[Tool]) -> Result<Box<dyn UnifiedParser>> {
     let reader = READERS[SLOT].get().ok_or_else(|| anyhow::anyhow!("no reader was registered"))?;
     let reader = Arc::clone(&reader.read().unwrap_or_else(PoisonError::into_inner));
-    Ok(Box::new(SluiceParser::new(reader, tools)))
+    Ok(Box::new(DynamoParser::new(reader, tools)))
 }
 
 /// The function of each slot.

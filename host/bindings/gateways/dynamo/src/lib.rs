@@ -1,7 +1,7 @@
 //! Parsers of Sluice behind the trait `UnifiedParser` of `dynamo-parsers-v2`: a component in its
 //! sandbox reads a model's output, in any program that reads with that crate.
 //!
-//! [`register`] makes a parser that of a family, as the crate's own ones are; [`SluiceParser`] is
+//! [`register`] makes a parser that of a family, as the crate's own ones are; [`DynamoParser`] is
 //! one stream's.
 
 mod detokenizer;
@@ -12,5 +12,5 @@ mod parser;
 mod reading;
 
 pub use families::{NoRoom, register};
-pub use parser::SluiceParser;
+pub use parser::DynamoParser;
 pub use reader::{Reader, ReaderError, Tokenizer};

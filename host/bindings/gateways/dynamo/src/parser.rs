@@ -27,7 +27,7 @@ const PROMPT_TOKENS: usize = 256;
 ///   `finish_at_eos` is for one that the model ended.
 /// - `continuation` keeps what was fed, and `fork` has another instance read it again.
 /// - Guided output, which is no format of a model's, is refused.
-pub struct SluiceParser {
+pub struct DynamoParser {
     reader: Arc<Reader>,
     start: Start,
     stage: Stage,
@@ -43,7 +43,7 @@ enum Stage {
     Finished(Vec<String>),
 }
 
-impl SluiceParser {
+impl DynamoParser {
     /// A parser for one choice of a request with these tools.
     pub fn new(reader: Arc<Reader>, tools: &[Tool]) -> Self {
         let tools = tools.iter().map(|tool| (&*tool.name, tool.parameters.to_string()));
@@ -133,7 +133,7 @@ impl SluiceParser {
     }
 }
 
-impl UnifiedParser for SluiceParser {
+impl UnifiedParser for DynamoParser {
     fn continuation(&mut self) -> Result<Option<Box<dyn UnifiedParserContinuation>>> {
         let fed = match &self.stage {
             Stage::Fresh => None,
@@ -219,7 +219,7 @@ struct Continuation {
 impl UnifiedParserContinuation for Continuation {
     fn fork(&self) -> Result<Box<dyn UnifiedParser>> {
         let (reader, start) = (Arc::clone(&self.reader), self.start.clone());
-        let mut parser = SluiceParser { reader, start, stage: Stage::Fresh };
+        let mut parser = DynamoParser { reader, start, stage: Stage::Fresh };
         for piece in self.fed.iter().flat_map(Fed::pieces) {
             parser.advance(piece, &mut UnifiedParserOutput::default())?;
         }

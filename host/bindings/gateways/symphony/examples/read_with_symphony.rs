@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sluice_symphony::{Reader, SluiceParser};
+use sluice_symphony::{Reader, SymphonyParser};
 use symphony::{EngineFinish, Events, Input, Parser};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "name": "get_weather",
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}
     }}]))?;
-    let mut parser = SluiceParser::new(reader, &tools);
+    let mut parser = SymphonyParser::new(reader, &tools);
     let mut events = Events::new();
     let prompt = "<|im_start|>user\nIs it cold in Helsinki?<|im_end|>\n<|im_start|>assistant\n<think>\n";
     parser.feed(Input::Prompt { token_ids: &[], text: prompt }, &mut events)?;

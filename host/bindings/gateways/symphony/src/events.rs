@@ -124,8 +124,13 @@ impl Output {
                 debug_assert!(false, "bytes are told before they are put out");
                 return;
             };
+            // What markup has isn't prose, though it may begin alike.
+            if !segment.is_prose() {
+                self.drop(segment, out);
+                continue;
+            }
             // White space that was trimmed stands before it.
-            let trimmed = if segment.is_prose() { before(&segment.text, rest) } else { 0 };
+            let trimmed = before(&segment.text, rest);
             if trimmed > 0 {
                 let behind = segment.text.split_off(trimmed);
                 self.pending.put_back(Segment { text: behind, ..segment });

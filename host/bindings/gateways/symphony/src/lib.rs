@@ -8,5 +8,5 @@ mod parser;
 mod pending;
 mod reading;
 
-pub use parser::SluiceParser;
+pub use parser::SymphonyParser;
 pub use reader::{Reader, ReaderError, Tokenizer};

@@ -19,7 +19,7 @@ use reader::{Form, Reader};
 ///   gives what it held as `Malformed` at the end. A call that was cut off ends with a `Malformed`
 ///   behind it, which has the bytes of it that no other event has, often none.
 /// - White space that the format's parser trims is `Dropped`.
-pub struct SluiceParser {
+pub struct SymphonyParser {
     reader: Arc<Reader>,
     request: Request,
     /// The part of the prompt that belongs to the model's turn.
@@ -35,7 +35,7 @@ enum Stage {
     Ended,
 }
 
-impl SluiceParser {
+impl SymphonyParser {
     /// A parser for one choice of a request with these tools.
     pub fn new(reader: Arc<Reader>, tools: &[Tool]) -> Self {
         let functions = tools.iter().map(|tool| (&*tool.function.name, tool.function.parameters.to_string()));
@@ -63,7 +63,7 @@ impl SluiceParser {
     }
 }
 
-impl Parser for SluiceParser {
+impl Parser for SymphonyParser {
     fn feed(&mut self, input: Input<'_>, out: &mut Events) -> Result<(), ParseError> {
         match input {
             Input::Prompt { text, .. } => self.prompt(text),

@@ -56,8 +56,13 @@ def opens_reasoning(bound: Bound, opening: str) -> bool:
     return bool(items) and items[0].kind == "reasoning"
 
 
+def opener(bound: Bound) -> str:
+    """The marker behind which text is reasoning, if one alone does that."""
+    return next((marker for marker in bound.parser.markers if opens_reasoning(bound, marker)), "")
+
+
 class Said:
-    """The message of a turn, as far as it may be shown: before and behind calls, white space alone isn't."""
+    """The message or the reasoning of a turn, as far as it may be shown: before and behind calls, white space alone isn't."""
 
     def __init__(self, *kinds: str) -> None:
         self._kinds, self._has_calls = kinds, False
@@ -65,7 +70,7 @@ class Said:
         self._waiting: str | None = ""
 
     def shown(self, parts: Iterable[Delta | Item], is_end: bool) -> str:
-        """What is shown of these parts of the turn, of which those of the `kinds` are its message."""
+        """What is shown of these parts of the turn, of which those of the `kinds` belong to it."""
         shown = "".join(map(self._of, parts))
         return shown + (self._waiting or "" if is_end and not self._has_calls else "")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import Bound, Delta, Stream, load, names
 from ._parser import Trimmed
-from ._turns import PREFIX, Said, Turns, opens_reasoning, raise_fault
+from ._turns import PREFIX, Said, Turns, opener, opens_reasoning, raise_fault
 
 CHAT = "sglang.srt.entrypoints.openai.serving_chat.OpenAIServingChat"
 RESPONSES = "sglang.srt.entrypoints.openai.serving_responses.OpenAIServingResponses"
@@ -238,11 +238,6 @@ def _tools(request: Any) -> list[Any]:
     return [tool for tools in lists for tool in tools if getattr(tool, "function", None) or getattr(tool, "name", None)]
 
 
-def _opener(bound: Bound) -> str:
-    """The marker behind which text is reasoning, if one alone does that."""
-    return next((marker for marker in bound.parser.markers if opens_reasoning(bound, marker)), "")
-
-
 def reasoning_class(name: str) -> type[Any]:
     """SGLang's class of a detector of reasoning for the parser of this name."""
     from sglang.srt.parser.reasoning_parser import BaseReasoningFormatDetector, StreamingParseResult
@@ -264,7 +259,7 @@ def reasoning_class(name: str) -> type[Any]:
             bound = _bound(name)
             opening = Turns(bound, tokenizer, {}).opening
             super().__init__(
-                _opener(bound),
+                opener(bound),
                 (bound.parser.reasoning_end or "").strip(),
                 force_reasoning=force_reasoning,
                 stream_reasoning=stream_reasoning,

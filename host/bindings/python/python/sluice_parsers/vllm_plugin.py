@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import Bound, Delta, Stream, load, names
 from ._parser import Trimmed
-from ._turns import PREFIX, Said, Turns, raise_fault
+from ._turns import PREFIX, Said, Turns, opener, raise_fault
 
 if TYPE_CHECKING:
     from vllm.entrypoints.generate.base.protocol import DeltaMessage, FunctionCall
@@ -76,10 +76,7 @@ def _trim(bound: Bound) -> Sequence[Trimmed]:
     return [kind for kind in bound.parser.trim if kind == "reasoning" and name not in KEEPS_REASONING]
 
 
-def _joined(parts: list[str]) -> str | None:
-    return "".join(parts) or None
-
-
+@functools.cache
 def reasoner_class(name: str) -> type[ReasoningParser]:
     """The class by which vLLM's engine asks whether reasoning has ended, before it holds the output to a grammar. It reads nothing else."""
     from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
@@ -90,6 +87,10 @@ def reasoner_class(name: str) -> type[ReasoningParser]:
         def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
             super().__init__(tokenizer, *args, **kwargs)
             self._turns = Turns(_bound(name, tokenizer), tokenizer, _arguments(kwargs))
+
+        @property
+        def reasoning_start_str(self) -> str | None:
+            return opener(self._turns.bound) or None
 
         @property
         def reasoning_end_str(self) -> str | None:
@@ -115,11 +116,15 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
     from vllm.entrypoints.generate.base.protocol import DeltaFunctionCall, DeltaMessage, DeltaToolCall, FunctionCall
     from vllm.parser.abstract_parser import Parser
     from vllm.parser.utils import count_history_tool_calls
+    from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
     class SluiceParser(Parser):
         """Reads one request's output."""
 
         always_adjust_request = True
+        # By these vLLM knows what is read. It makes one of each for a request, and asks neither.
+        tool_parser_cls = ToolParser if reads_calls else None
+        reasoning_parser_cls = reasoner_class(name) if shows_reasoning else None
 
         def __init__(self, tokenizer: Any, tools: list[Any] | None = None, *args: Any, **kwargs: Any) -> None:
             super().__init__(tokenizer, tools, *args, **kwargs)
@@ -129,10 +134,11 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             self._stream: Stream | None = None
             #: Index of each call by that of its item.
             self._calls: dict[int, int] = {}
-            self._said = self._message_of_turn()
+            self._thought, self._said = self._parts()
 
-        def _message_of_turn(self) -> Said:
-            return Said("message") if shows_reasoning else Said("message", "reasoning")
+        def _parts(self) -> tuple[Said, Said]:
+            """What is shown of a turn as reasoning, and as its message."""
+            return (Said("reasoning"), Said("message")) if shows_reasoning else (Said(), Said("message", "reasoning"))
 
         @property
         def _opened(self) -> str:
@@ -170,8 +176,7 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             turn = self._bound.parse(model_output, model_output_token_ids or None, **self._started(request))
             raise_fault(turn)
             made = [FunctionCall(id=item.call_id, name=item.name, arguments=item.text) for item in turn.items if item.kind == "tool_call"]
-            thought = [item.text for item in turn.items if shows_reasoning and item.kind == "reasoning"]
-            reasoning, content = _joined(thought), self._message_of_turn().shown(turn.items, is_end=True) or None
+            reasoning, content = (part.shown(turn.items, is_end=True) or None for part in self._parts())
             return reasoning, content, made or None
 
         def parse_delta(
@@ -194,22 +199,29 @@ def parser_class(name: str, reads_calls: bool, shows_reasoning: bool) -> type[Pa
             return self._message(deltas, request, finished)
 
         def _message(self, deltas: list[Delta], request: Any, is_end: bool) -> DeltaMessage | None:
-            shows = shows_reasoning and request.include_reasoning
-            reasoning = _joined([delta.text for delta in deltas if shows and delta.kind == "reasoning"])
-            made = (self._call(delta) for delta in deltas if delta.kind == "tool_call")
-            calls = [call for call in made if call is not None]
+            thought = self._thought.shown(deltas, is_end)
+            reasoning = thought if thought and request.include_reasoning else None
+            calls = self._calls_of(deltas)
             content = self._said.shown(deltas, is_end) or None
             if not (reasoning or content or calls):
                 return None
             return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
-        def _call(self, delta: Delta) -> DeltaToolCall | None:
-            if delta.item not in self._calls:
-                index = self._calls[delta.item] = len(self._calls)
-                function = DeltaFunctionCall(name=delta.name, arguments="")
-                return DeltaToolCall(index=index, id=delta.call_id, type="function", function=function)
-            if not delta.text:
-                return None
-            return DeltaToolCall(index=self._calls[delta.item], function=DeltaFunctionCall(arguments=delta.text))
+        def _calls_of(self, deltas: list[Delta]) -> list[DeltaToolCall]:
+            """What is new of calls, each of them once."""
+            calls: dict[int, DeltaToolCall] = {}
+            for delta in deltas:
+                if delta.kind != "tool_call":
+                    continue
+                is_new = delta.item not in self._calls
+                index = self._calls.setdefault(delta.item, len(self._calls))
+                if is_new:
+                    function = DeltaFunctionCall(name=delta.name, arguments=delta.text)
+                    calls[index] = DeltaToolCall(index=index, id=delta.call_id, type="function", function=function)
+                elif index in calls:
+                    calls[index].function.arguments += delta.text
+                elif delta.text:
+                    calls[index] = DeltaToolCall(index=index, function=DeltaFunctionCall(arguments=delta.text))
+            return list(calls.values())
 
     return SluiceParser

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use dynamo_parsers_v2::{UnifiedParser, UnifiedParserExt, UnifiedParserOutput};
 use gateway_tests::{FAILING, guest};
-use sluice_dynamo::{Reader, SluiceParser};
+use sluice_dynamo::{DynamoParser, Reader};
 
-fn parser(name: &str) -> SluiceParser {
-    SluiceParser::new(Arc::new(Reader::load(&guest(name)).expect("a component")), &[])
+fn parser(name: &str) -> DynamoParser {
+    DynamoParser::new(Arc::new(Reader::load(&guest(name)).expect("a component")), &[])
 }
 
 #[test]

@@ -10,15 +10,15 @@ use dynamo_parsers_v2::{
 };
 use gateway_tests::Tokens;
 use serde_json::json;
-use sluice_dynamo::{Reader, SluiceParser, register};
+use sluice_dynamo::{DynamoParser, Reader, register};
 
 fn tools() -> Vec<Tool> {
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     vec![Tool { name: "get_weather".to_owned(), description: None, parameters, strict: None }]
 }
 
-fn parser(name: &str) -> SluiceParser {
-    SluiceParser::new(Arc::new(Reader::load(name).expect("a shipped parser")), &tools())
+fn parser(name: &str) -> DynamoParser {
+    DynamoParser::new(Arc::new(Reader::load(name).expect("a shipped parser")), &tools())
 }
 
 fn text(text: &str) -> UnifiedEvent {
@@ -82,7 +82,7 @@ fn of_a_whole_prompt_the_models_turn_counts() {
     let prompt = "<|im_start|>user\nWhat does <think> do?<|im_end|>\n<|im_start|>assistant\n<think>\n";
     let pieces = parser_kit::case::by_marker(prompt, &reader.plugin().descriptor().markers);
     let prompt_token_ids = super::seen::ids(&tokens.encode(&pieces));
-    let mut parser = SluiceParser::new(reader, &tools());
+    let mut parser = DynamoParser::new(reader, &tools());
     let init = UnifiedParserInit { prompt_token_ids, ..UnifiedParserInit::default() };
     parser.initialize_request(init).expect("a prompt");
     assert_eq!(parser.parse_complete("Hm.</think>Yes.").expect("text"), [reasoning("Hm."), text("Yes.")]);
@@ -145,7 +145,7 @@ fn text_and_token_ids_dont_mix_and_the_end_is_the_end() {
     let reader = Reader::load("qwen3").expect("a shipped parser");
     let tokens = Tokens::new(&reader.plugin().descriptor().markers);
     let mut parser =
-        SluiceParser::new(Arc::new(reader.with_tokenizer(Arc::new(tokens)).expect("markers")), &[]);
+        DynamoParser::new(Arc::new(reader.with_tokenizer(Arc::new(tokens)).expect("markers")), &[]);
     let mut output = UnifiedParserOutput::default();
     assert!(parser.input_capabilities().token_ids);
     parser.parse_into("a", &mut output).expect("text");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dynamo_parsers_v2::{Tool, UnifiedParser, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput};
 use gateway_tests::{Output, Seen, Token, groups, pieces, push, texts};
-use sluice_dynamo::SluiceParser;
+use sluice_dynamo::DynamoParser;
 
 /// Tools as Dynamo has them.
 pub(crate) fn tools(tools: &[gateway_tests::Tool]) -> Vec<Tool> {
@@ -18,8 +18,8 @@ pub(crate) fn tools(tools: &[gateway_tests::Tool]) -> Vec<Tool> {
 }
 
 /// A parser of the case, told of the prompt.
-pub(crate) fn started(output: &Output) -> SluiceParser {
-    let mut parser = SluiceParser::new(Arc::clone(&output.reader), &tools(&output.tools));
+pub(crate) fn started(output: &Output) -> DynamoParser {
+    let mut parser = DynamoParser::new(Arc::clone(&output.reader), &tools(&output.tools));
     let init = UnifiedParserInit { prompt_token_ids: ids(&output.opening), ..UnifiedParserInit::default() };
     parser.initialize_request(init).unwrap_or_else(|error| panic!("{}: {error}", output.name));
     parser

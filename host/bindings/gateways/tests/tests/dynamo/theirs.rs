@@ -9,7 +9,7 @@ use std::sync::Arc;
 use dynamo_parsers_v2::{Tool, UnifiedParser, UnifiedParserOutput, create_unified_parser_for_family};
 use gateway_tests::{CUTS, Seen, literals, package};
 use serde_json::json;
-use sluice_dynamo::{Reader, SluiceParser};
+use sluice_dynamo::{DynamoParser, Reader};
 
 use super::seen::{end, feed, seen};
 
@@ -94,7 +94,7 @@ fn any_pieces_of_their_texts_give_the_same() {
         let texts: Vec<&String> =
             texts.iter().filter(|text| text.contains(marker) && text.len() > marker.len()).collect();
         let same = texts.iter().filter(|text| {
-            let ours = |seed| read(&mut SluiceParser::new(Arc::clone(&reader), &tools()), text, seed);
+            let ours = |seed| read(&mut DynamoParser::new(Arc::clone(&reader), &tools()), text, seed);
             let whole = ours(0);
             for seed in 1..CUTS {
                 assert_eq!(ours(seed), whole, "{parser}: {text:?} cut by {seed}");

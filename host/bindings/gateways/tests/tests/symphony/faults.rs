@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use gateway_tests::{FAILING, guest};
-use sluice_symphony::{Reader, SluiceParser};
+use sluice_symphony::{Reader, SymphonyParser};
 use symphony::{EngineFinish, Event, Events, Input, MalformedReason, ParseError, Parser};
 
 use super::seen::bytes;
 
-fn parser(name: &str) -> SluiceParser {
-    SluiceParser::new(Arc::new(Reader::load(&guest(name)).expect("a component")), &[])
+fn parser(name: &str) -> SymphonyParser {
+    SymphonyParser::new(Arc::new(Reader::load(&guest(name)).expect("a component")), &[])
 }
 
 fn delta(text: &str) -> Input<'_> {
@@ -20,7 +20,7 @@ fn delta(text: &str) -> Input<'_> {
 const END: Input<'static> = Input::End { finish: EngineFinish::Stop };
 
 /// Ends the output: what came is unread, and the end is last.
-fn gives_back(parser: &mut SluiceParser, text: &str, fails: bool) {
+fn gives_back(parser: &mut SymphonyParser, text: &str, fails: bool) {
     let mut out = Events::new();
     assert_eq!(parser.feed(END, &mut out).is_err(), fails);
     let events = out.drain();

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use sluice_symphony::{Reader, SluiceParser};
+use sluice_symphony::{Reader, SymphonyParser};
 use symphony::{
     DropReason, EngineFinish, Event, Events, FinishReason, Input, MalformedReason, ParseError, Parser, Text,
 };
 
 use super::seen::{by_text, fed};
 
-fn parser(name: &str) -> SluiceParser {
-    SluiceParser::new(Arc::new(Reader::load(name).expect("a shipped parser")), &[])
+fn parser(name: &str) -> SymphonyParser {
+    SymphonyParser::new(Arc::new(Reader::load(name).expect("a shipped parser")), &[])
 }
 
-fn prompted(name: &str, text: &str) -> SluiceParser {
+fn prompted(name: &str, text: &str) -> SymphonyParser {
     let mut parser = parser(name);
     assert_eq!(fed(&mut parser, Input::Prompt { token_ids: &[], text }), []);
     parser
@@ -30,7 +30,7 @@ fn end(finish: EngineFinish) -> Input<'static> {
 #[test]
 fn inputs_out_of_order_are_refused_and_say_nothing() {
     let mut out = Events::new();
-    let mut refuses = |parser: &mut SluiceParser, input: Input<'_>| {
+    let mut refuses = |parser: &mut SymphonyParser, input: Input<'_>| {
         let refused = parser.feed(input, &mut out);
         assert!(matches!(refused, Err(ParseError::Lifecycle(_))), "{refused:?}");
         assert!(out.is_empty());
@@ -72,7 +72,7 @@ fn a_calls_bytes_are_with_its_events() {
     let reader = Arc::new(Reader::load("qwen3").expect("a shipped parser"));
     let tool =
         gateway_tests::Tool { name: "f".to_owned(), parameters: serde_json::json!({"type": "object"}) };
-    let mut parser = SluiceParser::new(reader, &super::seen::tools(&[tool]));
+    let mut parser = SymphonyParser::new(reader, &super::seen::tools(&[tool]));
     fed(&mut parser, Input::Prompt { token_ids: &[], text: "" });
     let events = by_text(&mut parser, text, 0, true);
     let source = |text: &str| Text::uncounted(text);
@@ -100,7 +100,7 @@ fn a_call_that_was_cut_off_says_so() {
         [EngineFinish::Stop, EngineFinish::Length, EngineFinish::Abort, EngineFinish::Other("x".to_owned())]
     {
         let mut parser =
-            SluiceParser::new(Arc::clone(&reader), &super::seen::tools(std::slice::from_ref(&tool)));
+            SymphonyParser::new(Arc::clone(&reader), &super::seen::tools(std::slice::from_ref(&tool)));
         fed(&mut parser, Input::Prompt { token_ids: &[], text: "" });
         let mut events = fed(&mut parser, delta(text));
         events.extend(fed(&mut parser, end(finish.clone())));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gateway_tests::{Output, Seen, Token, groups, pieces, push, texts};
 use openai_protocol::common::{Function, Tool};
-use sluice_symphony::SluiceParser;
+use sluice_symphony::SymphonyParser;
 use symphony::{EngineFinish, Event, Events, Input, MalformedReason, Parser, TokenSpan};
 
 /// Tools as Symphony has them.
@@ -24,8 +24,8 @@ pub(crate) fn tools(tools: &[gateway_tests::Tool]) -> Vec<Tool> {
 }
 
 /// A parser of the case, told of the prompt.
-pub(crate) fn started(case: &Output) -> SluiceParser {
-    let mut parser = SluiceParser::new(Arc::clone(&case.reader), &tools(&case.tools));
+pub(crate) fn started(case: &Output) -> SymphonyParser {
+    let mut parser = SymphonyParser::new(Arc::clone(&case.reader), &tools(&case.tools));
     let text = texts(&case.opening);
     parser.feed(Input::Prompt { token_ids: &[], text: &text }, &mut Events::new()).expect("a prompt");
     parser

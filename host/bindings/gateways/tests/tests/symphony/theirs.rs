@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gateway_tests::{CUTS, Seen, Tool, literals, package};
 use serde_json::json;
-use sluice_symphony::{Reader, SluiceParser};
+use sluice_symphony::{Reader, SymphonyParser};
 use symphony::formats::Table;
 use symphony::{Declared, Engine, Event, Input, Parser};
 
@@ -65,7 +65,7 @@ fn their_contract_holds_over_their_outputs() {
         assert!(!outputs.is_empty(), "{constant} has outputs");
         let reader = Arc::new(Reader::load(parser).expect("a shipped parser"));
         let same = outputs.iter().filter(|text| {
-            let ours = |seed| read(&mut SluiceParser::new(Arc::clone(&reader), &declared), text, seed);
+            let ours = |seed| read(&mut SymphonyParser::new(Arc::clone(&reader), &declared), text, seed);
             let whole = seen(&ours(0));
             for seed in 0..CUTS {
                 let events = ours(seed);
