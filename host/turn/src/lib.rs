@@ -2,7 +2,7 @@
 //! items. Knows no protocol and no engine.
 //!
 //! Path of a token: [`Turn::step`] → `markers` (text or marker?) → `stream` (asks the parser) →
-//! `router` (ops over `held` bytes) → `ledger` (`dropped` markup, `tokens` counted) → `items` and
+//! `router` (ops over held bytes) → `ledger` (dropped markup, `tokens` counted) → `items` and
 //! `call` (open, fill, close) → `early_end` → [`TurnEvent`]. If the parser has given the route of
 //! text in advance, `stream` passes the text straight to the `ledger`.
 
