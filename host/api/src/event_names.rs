@@ -16,7 +16,7 @@ const RENAMED: [(&str, &str); 2] = [
 ];
 
 /// What stands before the name in an event's JSON.
-pub(crate) const BEFORE: &str = r#"{"type":""#;
+const BEFORE: &str = r#"{"type":""#;
 
 /// Whose names a reader of events knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use bytes::{BufMut, BytesMut};
 
 use super::event_buffer::{EventBuffer, Label};
-use super::event_names::{BEFORE, EventNames};
+use super::event_names::EventNames;
 use super::obfuscation::Obfuscation;
 use system::random;
 
@@ -43,32 +43,35 @@ impl Frames {
     /// Appends an event to `out`. Its JSON is an object, in two parts of which either may be empty,
     /// as a ring buffer has it.
     pub fn event(&mut self, label: Label, (json, rest): (&[u8], &[u8]), out: &mut BytesMut) {
-        const AROUND: usize = "event: ".len() + "\ndata: ".len() + "\n\n".len();
-        const PADDING: usize = r#","obfuscation":"""#.len();
         let Label { name, padding } = label;
         let name = name.unwrap_or_default();
-        let other = self.names.other(name);
+        match self.names.other(name) {
+            None => self.frame(name, padding, (json, rest), out),
+            Some(other) => {
+                let json = self.names.renamed(name, [json, rest].concat().into());
+                self.frame(other, padding, (&json, &[]), out);
+            }
+        }
+    }
+
+    fn frame(&mut self, name: &str, padding: usize, (json, rest): (&[u8], &[u8]), out: &mut BytesMut) {
+        const AROUND: usize = "event: ".len() + "\ndata: ".len() + "\n\n".len();
+        const PADDING: usize = r#","obfuscation":"""#.len();
         out.reserve(AROUND + PADDING + name.len() + json.len() + rest.len() + padding);
         if !name.is_empty() {
             out.put_slice(b"event: ");
-            out.put_slice(other.unwrap_or(name).as_bytes());
+            out.put_slice(name.as_bytes());
             out.put_slice(b"\n");
         }
         out.put_slice(b"data: ");
-        let mut skipped = 0;
-        if let Some(other) = other {
-            out.put_slice(BEFORE.as_bytes());
-            out.put_slice(other.as_bytes());
-            skipped = BEFORE.len() + name.len();
-        }
-        out.put_slice(&json[skipped.min(json.len())..]);
-        out.put_slice(&rest[skipped.saturating_sub(json.len())..]);
+        out.put_slice(json);
+        out.put_slice(rest);
         if padding > 0 {
             let text = self.padding.get_or_insert_with(|| Obfuscation::new(random::seed())).pad(padding);
             debug_assert!(out.ends_with(b"}"), "padded events are objects that aren't empty");
             out.truncate(out.len() - 1);
             out.put_slice(br#","obfuscation":""#);
-            out.put_slice(text.as_bytes());
+            out.put_slice(text);
             out.put_slice(b"\"}");
         }
         out.put_slice(b"\n\n");

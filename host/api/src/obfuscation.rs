@@ -15,25 +15,23 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 #[derive(Debug, Clone)]
 pub(crate) struct Obfuscation {
     random: SplitMix64,
-    text: String,
+    text: Vec<u8>,
 }
 
 impl Obfuscation {
     /// Padding from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: SplitMix64::new(seed), text: String::with_capacity(BLOCK) }
+        Self { random: SplitMix64::new(seed), text: Vec::with_capacity(BLOCK) }
     }
 
-    /// Padding of `wanted` characters.
-    pub(crate) fn pad(&mut self, wanted: usize) -> &str {
+    /// Padding of `wanted` characters, each of one byte.
+    pub(crate) fn pad(&mut self, wanted: usize) -> &[u8] {
         self.text.clear();
         while self.text.len() < wanted {
-            let mut bits = self.random.draw();
+            let bits = self.random.draw();
             // Ten characters of six bits each.
-            for _ in 0..(wanted - self.text.len()).min(10) {
-                self.text.push(char::from(ALPHABET[(bits & 63) as usize]));
-                bits >>= 6;
-            }
+            let count = (wanted - self.text.len()).min(10);
+            self.text.extend((0..count).map(|at| ALPHABET[(bits >> (6 * at) & 63) as usize]));
         }
         &self.text
     }
@@ -65,14 +63,14 @@ mod tests {
             let pad = obfuscation.pad(length_for(bytes));
             assert_eq!((bytes + pad.len()) % BLOCK, 0);
             assert!((1..=BLOCK).contains(&pad.len()));
-            assert_eq!(encoded_len(pad), pad.len());
+            assert_eq!(encoded_len(std::str::from_utf8(pad).unwrap()), pad.len());
         }
     }
 
     #[test]
     fn padding_differs_from_event_to_event() {
         let mut obfuscation = Obfuscation::new(0);
-        let pads: std::collections::HashSet<String> =
+        let pads: std::collections::HashSet<Vec<u8>> =
             (0..1000).map(|_| obfuscation.pad(31).to_owned()).collect();
         assert_eq!(pads.len(), 1000);
     }

@@ -36,6 +36,8 @@ pub struct TokenizeError(pub(super) String);
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     added: HashMap<u32, AddedToken>,
+    /// Ids of the special tokens among them, sorted: each token of an output is looked for here.
+    special: Box<[u32]>,
     /// Finder of added tokens that are white space only; `None` if the model has none.
     whitespace: Option<WhitespaceTokens>,
     vocab_size: usize,
@@ -84,6 +86,9 @@ impl Tokenizer {
             .into_iter()
             .map(|(id, token)| (id, AddedToken::new(id, token)))
             .collect();
+        let special = added.values().filter(|token| token.special).map(|token| token.id);
+        let mut special: Box<[u32]> = special.collect();
+        special.sort_unstable();
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
         if vocab_size > MAX_VOCAB {
@@ -94,6 +99,7 @@ impl Tokenizer {
             alphabet: inner.get_decoder().and_then(Alphabet::of),
             inner,
             added,
+            special,
             vocab_size,
             bytes: OnceLock::new(),
             longest: OnceLock::new(),
@@ -154,7 +160,7 @@ impl Tokenizer {
     /// Whether `id` is a special token (BOS, EOS, padding). Its text reaches a parser as a marker
     /// that the parser declares, or not at all.
     pub fn is_special(&self, id: u32) -> bool {
-        self.added.get(&id).is_some_and(|token| token.special)
+        self.special.first().is_some_and(|first| *first <= id) && self.special.binary_search(&id).is_ok()
     }
 
     /// Number of ids: one more than the highest. A model's matrices may have more rows.

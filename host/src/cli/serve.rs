@@ -19,7 +19,7 @@ use super::progress::LoadingLine;
 use super::reload::{LEAST_LEVEL, Reload, Running};
 use super::serve_arguments::ServeArguments;
 use super::stderr;
-use super::summary::announce;
+use super::summary::{announce, summary};
 
 /// Serves until a signal ends it; `reload` reads the arguments and their file again.
 pub(super) fn run(arguments: ServeArguments, reload: Reload) -> anyhow::Result<ExitCode> {
@@ -121,7 +121,7 @@ async fn serve(arguments: ServeArguments, reload: Reload) -> anyhow::Result<()> 
     stderr::flush();
     let mut signals = StopSignals::catch().context("can't wait for SIGTERM")?;
     let scheme = if running.tls.is_some() { "https" } else { "http" };
-    announce(&models, &stored, scheme, &addresses, app.inspects(), keyed, &warnings);
+    announce(summary(&models, &stored, scheme, &addresses, app.inspects(), keyed, &warnings));
     let ended = tokio::select! {
         ended = run_until_stopped(|stop| server.run(stop), models.lost(), async || signals.next().await) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),

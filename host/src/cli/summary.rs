@@ -12,22 +12,12 @@ use net::printable::Escaped;
 /// Time for stdout to take the summary; the server serves on without it.
 const PRINT_TIME: Duration = Duration::from_secs(1);
 
-/// Prints the summary, with warnings first. The first address has this scheme, the others are `http`. An output that is closed, full or not read is no reason
-/// not to serve.
-pub(super) fn announce(
-    models: &Models,
-    store: &str,
-    scheme: &str,
-    addresses: &[(&'static str, SocketAddr)],
-    inspects: bool,
-    keyed: bool,
-    warnings: &[String],
-) {
-    let text = summary(models, store, scheme, addresses, inspects, keyed, warnings);
+/// Prints the summary. An output that is closed, full or not read is no reason not to serve.
+pub(super) fn announce(summary: String) {
     let (sender, written) = sync_channel(1);
     let print = move || {
         let mut out = io::stdout();
-        let _ = sender.try_send(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+        let _ = sender.try_send(out.write_all(summary.as_bytes()).and_then(|()| out.flush()));
     };
     let begun = std::thread::Builder::new().name("summary".to_owned()).spawn(print).is_ok();
     if !(begun && matches!(written.recv_timeout(PRINT_TIME), Ok(Ok(())))) {
@@ -35,7 +25,8 @@ pub(super) fn announce(
     }
 }
 
-fn summary(
+/// The summary, with warnings first. The first address has this scheme, the others are `http`.
+pub(super) fn summary(
     models: &Models,
     store: &str,
     scheme: &str,

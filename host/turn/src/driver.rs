@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use super::binding::Binding;
 use super::early_end::EarlyEnd;
-use super::event::TurnEnd;
+use super::event::{Flow, TurnEnd};
 use super::events::TurnEvents;
-use super::flow::Flow;
 use super::markers::{Found, Markers, TokenText};
 use super::settings::TurnSettings;
 use super::stream::{ByteCounts, Stream};

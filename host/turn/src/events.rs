@@ -7,8 +7,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use super::delta::Delta;
-use super::event::{Routed, TurnEvent};
+use super::event::{Delta, Routed, TurnEvent};
 use contract::Route;
 
 /// Buffer of events, in the order in which they happened.

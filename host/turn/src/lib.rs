@@ -2,24 +2,20 @@
 //! items. Knows no protocol and no engine.
 //!
 //! Path of a token: [`Turn::step`] → `markers` (text or marker?) → `stream` (asks the parser) →
-//! `router` (ops over `held` bytes) → `ledger` (`dropped` markup, `tokens` counted) → `items` and
+//! `router` (ops over held bytes) → `ledger` (dropped markup, `tokens` counted) → `items` and
 //! `call` (open, fill, close) → `early_end` → [`TurnEvent`]. If the parser has given the route of
 //! text in advance, `stream` passes the text straight to the `ledger`.
 
 mod binding;
 mod call;
 mod call_ids;
-mod delta;
 mod draft;
 mod driver;
-mod dropped;
 mod early_end;
 mod event;
 mod events;
 mod failure;
-mod flow;
 mod fold;
-mod held;
 mod items;
 mod ledger;
 mod markers;
@@ -43,11 +39,12 @@ mod tests;
 
 pub use binding::Binding;
 pub use call_ids::{CallIds, NewCall, counted_call_ids, spell_call_id};
-pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::Turn;
-pub use event::{ItemHead, ItemStatus, Phase, Routed, TurnEnd, TurnEvent, TurnFailure, Usage};
+pub use event::{
+    Delta, DeltaToken, Flow, ItemHead, ItemStatus, Phase, Routed, TokenLogprob, TokenLogprobs, TurnEnd,
+    TurnEvent, TurnFailure, Usage,
+};
 pub use events::TurnEvents;
-pub use flow::Flow;
 pub use fold::{FoldError, FoldedItem, fold};
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use preset::{HoldRule, PresetRoute};

@@ -1,6 +1,6 @@
 //! An open message or reasoning item, and the white space at the ends of its text. `items` owns it.
 
-use super::delta::DeltaToken;
+use super::event::DeltaToken;
 use super::event::{ItemHead, Phase};
 use contract::Route;
 

@@ -7,8 +7,7 @@
 
 use std::sync::Arc;
 
-use super::delta::Delta;
-use super::event::{ItemHead, ItemStatus, TurnEvent};
+use super::event::{Delta, ItemHead, ItemStatus, TurnEvent};
 use super::events::TurnEvents;
 
 /// Stop strings of a request, compiled for matching. Cheap to clone: all turns of the request share

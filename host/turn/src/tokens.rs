@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::delta::{DeltaToken, TokenLogprobs};
+use super::event::{DeltaToken, TokenLogprobs};
 use contract::Route;
 
 /// Numbers of one turn's tokens by where they went; the prompt's aren't counted.

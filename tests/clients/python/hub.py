@@ -76,6 +76,27 @@ class Hub:
         """Paths of the requests whose path begins with `start`."""
         return [path for _, path, _ in self.requests if path.startswith(start)]
 
+    def credentials(self):
+        """Who was asked with which credentials."""
+        return {(headers["Host"].split(":")[0], headers.get("Authorization")) for _, _, headers in self.requests}
+
+    def hang(self, is_hung, size):
+        """Sends the first `size` bytes of what such a request asks for. Returns two events: that they were sent, and that the request may end."""
+        reached, stop = threading.Event(), threading.Event()
+
+        def send(request, content):
+            if not is_hung(request):
+                request.wfile.write(content)
+                return
+            request.wfile.write(content[:size])
+            request.wfile.flush()
+            reached.set()
+            stop.wait(120)
+            request.close_connection = True
+
+        self.send = send
+        return reached, stop
+
     def delivered(self):
         """Number of bytes that were sent of each large file."""
         return dict(self.sent)

@@ -67,8 +67,7 @@ def test_what_is_needed_comes_and_nothing_else(hub, env):
     assert present(env, MODEL) == NEEDED
     assert (repository(env) / "refs/main").read_text() == COMMIT
     assert all(path.is_symlink() for path in (snapshot_of(env, MODEL)).iterdir())
-    tokens = {(headers["Host"].split(":")[0], headers.get("Authorization")) for _, _, headers in hub.requests}
-    assert tokens == {("127.0.0.1", "Bearer secret"), ("localhost", None)}
+    assert hub.credentials() == {("127.0.0.1", "Bearer secret"), ("localhost", None)}
     hub.requests.clear()
     pulled(env)
     assert not hub.paths("/org/tiny"), "a second pull asks for the listing alone"
@@ -153,19 +152,7 @@ def test_cache_is_listed_and_emptied_whoever_filled_it(hub, env):
 
 @pytest.mark.parametrize("downloads", [lambda env: subprocess.Popen([HOST, "pull", MODEL], env=env), lambda env: python(env, f"snapshot_download({MODEL!r})")])
 def test_what_is_being_downloaded_is_not_removed(hub, env, downloads):
-    reached, stop = threading.Event(), threading.Event()
-
-    def hang(request, content):
-        if SHARDS[0] in request.path and request.command == "GET":
-            request.wfile.write(content[:100])
-            request.wfile.flush()
-            reached.set()
-            stop.wait(120)
-            request.close_connection = True
-        else:
-            request.wfile.write(content)
-
-    hub.send = hang
+    reached, stop = hub.hang(lambda request: SHARDS[0] in request.path and request.command == "GET", 100)
     process = downloads(env)
     assert reached.wait(120)
     done = host(env, "rm", "--yes", MODEL)
@@ -208,20 +195,8 @@ def test_cut_downloads_go_on_where_they_ended(hub, env):
 
 
 def test_killed_download_goes_on_in_the_next_process(hub, env):
-    size, reached = len(tiny_model()[SHARDS[0]]), threading.Event()
-    stop = threading.Event()
-
-    def hang(request, content):
-        if SHARDS[0] in request.path and "Range" not in request.headers:
-            request.wfile.write(content[:size // 2])
-            request.wfile.flush()
-            reached.set()
-            stop.wait(120)
-            request.close_connection = True
-        else:
-            request.wfile.write(content)
-
-    hub.send = hang
+    size = len(tiny_model()[SHARDS[0]])
+    reached, stop = hub.hang(lambda request: SHARDS[0] in request.path and "Range" not in request.headers, size // 2)
     process = subprocess.Popen([HOST, "pull", MODEL], env=env)
     assert reached.wait(120)
     digest = entry(SHARDS[0], tiny_model()[SHARDS[0]])["lfs"]["oid"]

@@ -9,8 +9,7 @@ mod state;
 
 pub(super) use self::state::{Calls, ItemsState};
 use super::call::Call;
-use super::delta::{Delta, DeltaToken, split_tokens};
-use super::event::{ItemStatus, Phase, TurnEvent, TurnFailure};
+use super::event::{Delta, DeltaToken, ItemStatus, Phase, TurnEvent, TurnFailure, split_tokens};
 use super::events::TurnEvents;
 use super::failure::{self, BrokenCall};
 use super::prose::{Prose, ProseKind, trim_end, trim_start};

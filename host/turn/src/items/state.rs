@@ -1,8 +1,7 @@
 //! State of a turn's items before a call inside reasoning, to which a draft of a call goes back.
 
 use super::{Items, OpenItem};
-use crate::delta::Delta;
-use crate::event::TurnFailure;
+use crate::event::{Delta, TurnFailure};
 use crate::prose::Prose;
 
 /// What a turn's calls have to say about how it ends.

@@ -13,11 +13,9 @@ use std::sync::Arc;
 
 use self::string_marker::StringMarker;
 use super::binding::Binding;
-use super::delta::TokenLogprobs;
-use super::event::{ItemStatus, TurnFailure};
+use super::event::{Flow, ItemStatus, TokenLogprobs, TurnFailure};
 use super::events::TurnEvents;
 use super::failure::{self, quoted};
-use super::flow::Flow;
 use super::items::OpenKind;
 use super::markers::Found;
 use super::router::Router;
