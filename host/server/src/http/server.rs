@@ -14,7 +14,7 @@ use crate::accept::tls::Tls;
 use crate::page::InspectorLink;
 use crate::state::background::run_claimed;
 use crate::state::upkeep::upkeep;
-use crate::state::{elsewhere, store_upkeep};
+use crate::state::{exchange, store_upkeep};
 
 /// A server that is bound to its addresses.
 pub struct Server {
@@ -78,7 +78,7 @@ impl Server {
         let mut keepers = JoinSet::new();
         keepers.spawn(upkeep(app.clone()));
         keepers.spawn(run_claimed(app.clone()));
-        keepers.spawn(elsewhere::look(app.clone()));
+        keepers.spawn(exchange::look(app.clone()));
         if let Some(traces) = app.traces.clone() {
             keepers.spawn(traces.run());
         }

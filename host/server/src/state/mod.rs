@@ -8,6 +8,7 @@
 pub(crate) mod background;
 pub(crate) mod elsewhere;
 pub(crate) mod ending;
+pub(crate) mod exchange;
 pub(crate) mod keeping;
 mod presence;
 pub(crate) mod queue;

@@ -13,7 +13,7 @@ use crate::accept::app::App;
 use crate::answer::{LogWriter, Policy, SseBody, StoreProgress, event_log};
 use crate::http::connection::Disconnect;
 use crate::http::event_stream::event_stream;
-use crate::state::elsewhere::LOOK;
+use crate::state::exchange::LOOK;
 use crate::state::running::Handle;
 use crate::state::store_error::{refusal, store};
 use accounts::{Account, Principal};

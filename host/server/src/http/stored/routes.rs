@@ -14,7 +14,7 @@ use crate::http::path::{Named, named};
 use crate::http::stored::follow::{Followed, follow};
 use crate::state::request::{StoredRequest, Unreadable};
 use crate::state::store_error::{refusal, store};
-use crate::state::{elsewhere, ending};
+use crate::state::{ending, exchange};
 use accounts::Account;
 use api::deleted::Deletion;
 use api::error::ApiError;
@@ -116,7 +116,7 @@ pub(crate) async fn cancel(State(app): State<App>, id: Named<String>, asker: Ask
 /// step.
 pub(crate) async fn end_reasoning(State(app): State<App>, id: Named<String>, asker: Asker) -> Answered {
     let id = named(id)?;
-    let stopped = elsewhere::end_reasoning(&app, &**store(&app)?, &asker.owner(), &id).await?;
+    let stopped = exchange::end_reasoning(&app, &**store(&app)?, &asker.owner(), &id).await?;
     let (mut response, account) = read_with_output(&app, &asker, &id).await?;
     stopped.map_err(end_reasoning::refusal)?;
     if response.state == ResponseState::Queued {
