@@ -180,7 +180,7 @@ async fn appends(place: &Place) {
 /// grown, and their ends by another host once their leases have ended.
 async fn takeover(place: &Place) {
     const LEASE: Duration = Duration::from_secs(10);
-    let opened = open_with(place, Bounds { lease: LEASE, ..Bounds::default() });
+    let opened = open_with(place, Bounds { lease: LEASE, running: 1000, ..Bounds::default() });
     let store = &*opened.store;
     let (needs, served) = served();
     let mut positions = Vec::new();
