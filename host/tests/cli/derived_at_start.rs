@@ -9,7 +9,6 @@ use std::sync::Once;
 use serde_json::{Value, json};
 
 use crate::serve_switches::{Serving, text};
-use crate::serving::eventually;
 
 const TEMPLATE: &str = include_str!("../../fit/tests/derive/outside.jinja");
 /// A call in that template's format.
@@ -147,6 +146,14 @@ fn is_call(message: &Value) -> bool {
     function["name"] == "get_weather" && function["arguments"] == "{\"city\": \"Oslo\"}"
 }
 
+/// Waits for the server's word, however long that takes, and asks it.
+fn check_derived(server: &mut Serving) {
+    server.logged("deriving a parser from the chat template: calls go out as text until it is there");
+    let said = server.logged("derived");
+    assert!(said.contains("and proved; host parser derive --force writes it"), "{said}");
+    assert!(is_call(&message(server)));
+}
+
 #[test]
 fn a_parser_is_derived_once_and_serves_each_start() {
     let model = Model::new(TEMPLATE);
@@ -156,16 +163,11 @@ fn a_parser_is_derived_once_and_serves_each_start() {
         "{foreseen}"
     );
     assert_eq!(model.kept(), [""; 0].map(PathBuf::from), "a doctor keeps nothing");
-    let server = model.start(&[]);
+    let mut server = model.start(&[]);
     let early = message(&server);
     assert!(is_call(&early) || early["content"] == CALL, "a call, or text until then: {early}");
-    eventually("the parser is there", || is_call(&message(&server)));
-    let log = server.log();
-    assert!(
-        log.contains("deriving a parser from the chat template: calls go out as text until it is there"),
-        "{log}"
-    );
-    assert!(log.contains("and proved; host parser derive --force writes it"), "{log}");
+    check_derived(&mut server);
+    drop(server);
     let [kept] = &model.kept()[..] else { panic!("one is kept: {:?}", model.kept()) };
 
     assert!(model.doctor().contains("from the chat template at an earlier start"));
@@ -184,9 +186,10 @@ fn a_parser_is_derived_once_and_serves_each_start() {
     let mut table = fs::read(kept).expect("read");
     *table.last_mut().expect("bytes") = b' ';
     fs::write(kept, table).expect("written");
-    let server = model.start(&[]);
-    eventually("it is derived again", || is_call(&message(&server)));
-    assert!(server.log_to_the_end().contains("kept parser not used"));
+    let mut server = model.start(&[]);
+    server.logged("kept parser not used");
+    check_derived(&mut server);
+    drop(server);
     fs::remove_file(kept).expect("removed");
 
     let server = model.start(&["--parser", "none"]);
@@ -258,10 +261,8 @@ fn a_doctor_derives_few_parsers_and_each_once() {
 #[test]
 fn two_servers_derive_into_one_cache() {
     let model = Model::new(TEMPLATE);
-    let servers = [model.start(&[]), model.start(&[])];
-    for server in &servers {
-        eventually("the parser is there", || is_call(&message(server)));
-    }
+    let mut servers = [model.start(&[]), model.start(&[])];
+    servers.iter_mut().for_each(check_derived);
     let [kept] = &model.kept()[..] else { panic!("one is kept: {:?}", model.kept()) };
     assert!(is_call(&message(&model.start(&[]))), "what both have written serves the next start");
     fs::remove_file(kept).expect("removed");

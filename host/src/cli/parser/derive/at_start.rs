@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use api::case_stream;
 use fit::Underived;
@@ -24,6 +24,9 @@ use crate::cli::one_line;
 
 /// Name of a derived parser.
 const NAME: &str = "derived";
+/// How often it is tried to make one, and the time between.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(10);
 /// Ending of a kept table's file.
 const ENDING: &str = ".table";
 /// Most bytes of a kept table.
@@ -67,7 +70,7 @@ pub(in crate::cli) async fn derive_missing(models: &Models, maker: ParserMaker) 
                 model = &*model.label(),
                 "deriving a parser from the chat template: calls go out as text until it is there"
             );
-            let made = maker.make(&files);
+            let made = maker.make_patiently(&files);
             maker.keep(&files, &made);
             match made {
                 Ok(table) => {
@@ -99,6 +102,19 @@ async fn install(model: &Model, maker: &ParserMaker, table: String, why: &str) {
 impl ParserMaker {
     fn source(&self, table: String) -> PluginSource {
         table_of(NAME, table, &self.plugins)
+    }
+
+    /// Makes a table, and again where it may have failed for what else the machine did.
+    fn make_patiently(&self, files: &TemplateFiles) -> Result<String, Refusal> {
+        let mut made = self.make(files);
+        for _ in 1..ATTEMPTS {
+            if !matches!(made, Err(Refusal { is_lasting: false, .. })) {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            made = self.make(files);
+        }
+        made
     }
 
     /// Derives a table for the template, and proves it.
