@@ -100,7 +100,8 @@ fn schemas_of_later_versions_are_used_as_far_as_they_say() {
     let versions = |opened: Result<Postgres, OpenError>| {
         opened.map(|store| (store.schema().before, store.schema().now)).map_err(|error| error.to_string())
     };
-    assert_eq!([versions(open()), versions(open())], [Ok((0, 1)), Ok((1, 1))]);
+    let newest = std::fs::read_dir("migrations/postgres").unwrap().count();
+    assert_eq!([versions(open()), versions(open())], [Ok((0, newest)), Ok((newest, newest))]);
     schema.run("UPDATE SCHEMA_NAME.schema SET version = 9");
     assert_eq!(versions(open()), Ok((9, 9)));
     schema.run("UPDATE SCHEMA_NAME.schema SET readable_since = 8");
