@@ -25,7 +25,7 @@ type Drops = dyn Fn(&str, usize) -> Option<Vec<u8>> + Send + Sync;
 pub struct FakeGateway {
     /// Address on which it listens.
     pub address: SocketAddr,
-    shared: Arc<Shared>,
+    picker: Arc<Picker>,
     _tasks: JoinSet<()>,
 }
 
@@ -48,16 +48,16 @@ impl Passed {
     }
 }
 
-struct Shared {
+struct Picker {
     engines: Vec<SocketAddr>,
     shows_picker: bool,
     drops: Box<Drops>,
-    state: Mutex<State>,
+    state: Mutex<Decisions>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct Decisions {
     passed: Vec<Passed>,
     /// Engine of each session, by the header of a session.
     sessions: HashMap<String, usize>,
@@ -76,25 +76,25 @@ impl FakeGateway {
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let shared = Arc::new(Shared {
+        let picker = Arc::new(Picker {
             engines: engines.iter().map(|engine| engine.address).collect(),
             shows_picker,
             drops: Box::new(drops),
             state: Mutex::default(),
             changed: Notify::new(),
         });
-        let (mut tasks, serving) = (JoinSet::new(), Arc::clone(&shared));
+        let (mut tasks, serving) = (JoinSet::new(), Arc::clone(&picker));
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
-                let shared = Arc::clone(&serving);
+                let picker = Arc::clone(&serving);
                 connections.spawn(async move {
                     // Errors are ignored: clients and engines disconnect on purpose.
-                    let _ = shared.serve(socket).await;
+                    let _ = picker.serve(socket).await;
                 });
             }
         });
-        Self { address, shared, _tasks: tasks }
+        Self { address, picker, _tasks: tasks }
     }
 
     /// URL of the gateway.
@@ -104,7 +104,7 @@ impl FakeGateway {
 
     /// Requests of this path so far, without probes.
     pub fn passed(&self, path: &str) -> Vec<Passed> {
-        self.shared.state().passed.iter().filter(|passed| passed.path == path).cloned().collect()
+        self.picker.state().passed.iter().filter(|passed| passed.path == path).cloned().collect()
     }
 
     /// Waits until `count` requests of this path have come, for at most half a minute.
@@ -114,7 +114,7 @@ impl FakeGateway {
     pub async fn wait_for(&self, path: &str, count: usize) {
         let waiting = async {
             loop {
-                let changed = self.shared.changed.notified();
+                let changed = self.picker.changed.notified();
                 if self.passed(path).len() >= count {
                     return;
                 }
@@ -125,8 +125,8 @@ impl FakeGateway {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl Picker {
+    fn state(&self) -> MutexGuard<'_, Decisions> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
