@@ -70,9 +70,10 @@ pub(crate) async fn end_reasoning(
     if !store.ask_end_of_reasoning(owner, id).await.map_err(refusal)? {
         return Ok(Err(NotStopped::NotReasoning));
     }
-    let last = Instant::now() + ANSWER;
+    let (last, mut pause) = (Instant::now() + ANSWER, LOOK.0);
     while Instant::now() < last {
-        sleep(LOOK.0).await;
+        sleep(pause).await;
+        pause = (pause * 2).min(LOOK.1);
         match store.end_of_reasoning(owner, id).await.map_err(refusal)? {
             Some(ReasoningOutcome::Ends) => return Ok(Ok(())),
             Some(ReasoningOutcome::NotReasoning) => return Ok(Err(NotStopped::NotReasoning)),
