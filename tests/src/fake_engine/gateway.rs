@@ -50,7 +50,7 @@ impl Passed {
 
 struct Picker {
     engines: Vec<SocketAddr>,
-    shows_picker: bool,
+    is_shown: bool,
     drops: Box<Drops>,
     state: Mutex<Decisions>,
     changed: Notify,
@@ -64,21 +64,21 @@ struct Decisions {
 }
 
 impl FakeGateway {
-    /// Starts a gateway before these engines; `shows_picker` says whether its answers have the
+    /// Starts a gateway before these engines; `is_shown` says whether its answers have the
     /// header of endpoint pickers.
     ///
     /// # Panics
     /// If there is no free port.
     pub async fn start(
         engines: &[&FakeEngine],
-        shows_picker: bool,
+        is_shown: bool,
         drops: impl Fn(&str, usize) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let picker = Arc::new(Picker {
             engines: engines.iter().map(|engine| engine.address).collect(),
-            shows_picker,
+            is_shown,
             drops: Box::new(drops),
             state: Mutex::default(),
             changed: Notify::new(),
@@ -144,7 +144,7 @@ impl Picker {
         };
         let mut engine = TcpStream::connect(self.engines[engine]).await?;
         engine.write_all(&[raw, body].concat()).await?;
-        if self.shows_picker {
+        if self.is_shown {
             let mut first = Vec::new();
             while !first.ends_with(b"\r\n") {
                 first.push(engine.read_u8().await?);
