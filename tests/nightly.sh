@@ -53,7 +53,7 @@ for model in qwen3-tiny kimi-tiny gpt-oss-tiny; do
   tests/agents/calls.py --prompts 200 --serve "--model host/models/$model"
 done
 PYTHONPATH=tests/agents python3 -c "import models; models.make_sentence_piece('$BUILT/sentence-piece')"
-tests/agents/calls.py --prompts 200 --serve "--model $BUILT/sentence-piece/qwen3 --load-format dummy --context 16384"
+tests/agents/calls.py --prompts 200 --serve "--model $BUILT/sentence-piece/qwen3 --load-format dummy --context 16384" --least-calls 10
 
 echo "== threads in every order"
 cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "$BUILT"

@@ -124,6 +124,7 @@ def main():
     parser.add_argument("--width", type=int, nargs="+", default=[16], help="requests at a time")
     parser.add_argument("--port", type=int, default=8431)
     parser.add_argument("--serve", default="", help="further switches of the server, e.g. --model FILE")
+    parser.add_argument("--least-calls", type=int, default=0, help="calls that each row with the envelope must have, so that something was held")
     arguments = parser.parse_args()
     is_held = True
     print(f"{'tools':>5} {'temp.':>5} {'width':>5} {'form':>9} {'calls':>6} {'undeclared':>10} {'no object':>9} {'cut off':>8} {'errors':>6} {'texts':>6} {'tokens/s':>9} {'late':>6}")
@@ -135,7 +136,8 @@ def main():
                 row, speed = count(url, arguments.prompts, temperature, tools, width)
                 values, late = list(row.values()), late_masks(url) - before
                 print(f"{tools:>5} {temperature:>5} {width:>5} {form:>9} {values[0]:>6} {values[1]:>10} {values[2]:>9} {values[3]:>8} {values[4]:>6} {values[5]:>6} {speed:>9.1f} {late:>6}", flush=True)
-                is_held &= form == "free" or row["undeclared"] + row["no object"] + row["errors"] == 0
+                is_clean = row["undeclared"] + row["no object"] + row["errors"] == 0
+                is_held &= form == "free" or (is_clean and row["calls"] >= arguments.least_calls)
         finally:
             server.terminate()
             server.wait()
