@@ -76,9 +76,10 @@ async fn what_clients_were_told_outlives_each_of_the_hosts() {
     let mut left = start_with(&database.arguments());
     for _ in 0..kills(2).div_ceil(2) {
         let server = std::mem::replace(&mut left, start_with(&database.arguments()));
-        // Enough that some were told of an end.
-        let told = killed_under_load(server, MOST / 2 + random.draw() % MOST, &mut random).await;
-        for (id, told) in &told {
+        let load = Load::begin(&server, 1 + random.draw() % MOST, &mut random);
+        load.told_of_an_end().await;
+        drop(server);
+        for (id, told) in &load.told().await {
             tally.add(&check(&left, id, told).await, told);
         }
     }
@@ -105,8 +106,8 @@ async fn what_clients_were_told_outlives_an_upgrade() {
     let of_the_old = Load::begin(&old, MOST, &mut random);
     let new = tokio::task::block_in_place(|| start_with(&database.arguments()));
     let of_the_new = Load::begin(&new, MOST, &mut random);
-    of_the_old.memory.enough.notified().await;
-    of_the_new.memory.enough.notified().await;
+    of_the_old.told_of_an_end().await;
+    of_the_new.told_of_an_end().await;
     drop(old);
     let mut tally = Tally::default();
     let last = tokio::task::block_in_place(|| start_with(&database.arguments()));
@@ -175,6 +176,13 @@ impl Load {
             clients.spawn(client.run());
         }
         Self { memory, clients }
+    }
+
+    /// Waits until they have had enough, and one was told that its response has ended.
+    async fn told_of_an_end(&self) {
+        self.memory.enough.notified().await;
+        let is_told = || self.memory.told().values().any(|told| told.ended.is_some());
+        eventually("somebody is told of an end", async || is_told()).await;
     }
 
     /// All that they were told, once their server is gone.
